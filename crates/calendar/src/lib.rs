@@ -1,0 +1,1 @@
+//! Pure calendar: cron, intervals, zones and DST policy give the next instants.

@@ -1,0 +1,1 @@
+//! The pure life cycle of a task: ids, status, transitions, decisions.

@@ -1,0 +1,1 @@
+//! The Rust SDK: what a task handler implements.

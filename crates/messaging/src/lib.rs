@@ -1,0 +1,1 @@
+//! Subjects, streams, envelopes, publisher and consumers; the only user of async-nats.

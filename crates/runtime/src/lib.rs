@@ -1,0 +1,1 @@
+//! What every service process needs: configuration, signals, drain, health endpoints.

@@ -1,0 +1,1 @@
+//! The task store on Redis; the only user of the redis client.

@@ -1,0 +1,1 @@
+//! The TaskStore trait, its in-memory model and its conformance suite.

@@ -1,0 +1,1 @@
+//! Traces, metrics and the log format; the only user of opentelemetry.

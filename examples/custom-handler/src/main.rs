@@ -1,0 +1,2 @@
+//! An executor with its own handler.
+fn main() {}

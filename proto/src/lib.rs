@@ -1,0 +1,1 @@
+//! Wire types of Gengfu, generated from the .proto files beside them.

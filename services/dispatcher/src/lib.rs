@@ -1,0 +1,1 @@
+//! Owns order: admits submissions and moves ready tasks into JetStream by tier.

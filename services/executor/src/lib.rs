@@ -1,0 +1,1 @@
+//! Owns work: claims, runs handlers, heartbeats, completes.

@@ -1,0 +1,1 @@
+//! Owns the face: the HTTP API.

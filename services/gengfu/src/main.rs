@@ -1,0 +1,2 @@
+//! The gengfu binary.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Owns memory: reads every transition in order and keeps statistics.

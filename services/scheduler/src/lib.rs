@@ -1,0 +1,1 @@
+//! Owns time: releases due tasks, reclaims expired leases, sweeps.
