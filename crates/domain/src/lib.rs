@@ -1,1 +1,35 @@
-//! The pure life cycle of a task: ids, status, transitions, decisions.
+//! The pure life cycle of a task: ids, status, the transition table, decisions, retry and lease rules.
+//!
+//! Nothing here does I/O, reads a clock or knows of tokio, Redis or NATS: inputs are values, effects are values.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod backoff;
+mod class;
+mod clip;
+mod decide;
+pub mod duration;
+mod id;
+mod invariants;
+mod lease;
+mod status;
+mod task;
+mod task_type;
+mod tier;
+mod transition;
+
+pub use backoff::{Backoff, BackoffError};
+pub use class::ErrorClass;
+pub use clip::{clip_error, summary};
+pub use decide::{Act, Event, Outcome, Rejection, decide};
+pub use id::{IdError, PARTITIONS_DEFAULT, Partition, TaskId, key_digest};
+pub use invariants::{Violation, check_task, check_timeline};
+pub use lease::{DISPATCH_LEASE_MS, Token};
+pub use status::{Status, SubState};
+pub use task::{Stop, Task, TimelineItem};
+pub use task_type::{HandlerSpec, TypeSpec, valid_pool, valid_type};
+pub use tier::Tier;
+pub use transition::{Row, TRANSITIONS, Verb, legal, state_machine_markdown};
+
+/// Milliseconds since the Unix epoch, by the store's clock.
+pub type Millis = i64;
