@@ -1,0 +1,21 @@
+//! The trait of all handlers: bytes in, bytes out.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use crate::{HandlerError, TaskContext};
+
+/// The code that runs the tasks of a type. One value serves all tasks, many at a time.
+#[async_trait]
+pub trait TaskHandler: Send + Sync + 'static {
+    /// Runs one attempt, and returns the task's result.
+    ///
+    /// The same task may be run again (a retry, or an executor that vanished): side effects belong under
+    /// [`TaskContext::idempotency_key`], which stays the same. When the run must end early, [`TaskContext::stop`]
+    /// says so; a short time later the future is dropped, so that whatever must not outlive the run (a process, a
+    /// file) has to end on drop too. Blocking work belongs on `tokio::task::spawn_blocking`.
+    ///
+    /// # Errors
+    /// What went wrong; its class decides whether there is another attempt. A panic counts as transient.
+    async fn run(&self, ctx: &TaskContext, payload: Bytes) -> Result<Bytes, HandlerError>;
+}
