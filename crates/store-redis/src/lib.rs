@@ -1,1 +1,28 @@
-//! The task store on Redis; the only user of the redis client.
+//! The task store on Redis, Valkey or a cluster of them: one script per verb, each on one partition.
+//!
+//! What a script may do, and in which order, is written in `scripts/prelude.lua`; the keys are in `keys.rs`, the packed
+//! record in `header.rs`. Nothing here decides anything: the scripts do, by the table of the domain crate.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod connect;
+mod control;
+mod due;
+mod events;
+mod finish;
+mod header;
+mod keys;
+mod list;
+mod operate;
+mod outbox;
+mod pack;
+mod queue;
+mod read;
+mod record;
+mod retain;
+mod script;
+mod store_impl;
+mod submit;
+mod sweep;
+
+pub use connect::{Config, RedisStore};

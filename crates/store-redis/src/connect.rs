@@ -1,0 +1,371 @@
+//! The connection, and the one way in which a script is called.
+
+use std::{sync::Arc, sync::atomic::AtomicU64, sync::atomic::Ordering, time::Duration};
+
+use domain::{Millis, Partition};
+use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
+use redis::cluster::ClusterClientBuilder;
+use redis::cluster_async::ClusterConnection;
+use redis::{Cmd, Pipeline, RedisError, RedisFuture, RedisResult, ServerErrorKind, Value as Answer};
+use store::{Error, Nonce, Origin, OutboxEntry, Reply};
+
+use crate::events;
+use crate::keys::{Key, Keys, control};
+use crate::pack::{Packer, Value, unpack};
+use crate::script::{Script, Scripts};
+
+/// Longest wait for an answer; the caller plays the call again with the same nonce.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longest wait for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Where the store is.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// `redis://`, or `redis+cluster://` with the addresses of some nodes, joined by commas.
+    pub url: String,
+    /// Number of partitions of a store that is first used.
+    pub partitions: u16,
+    /// Most entries that wait in a partition's outbox before nothing new is admitted.
+    pub outbox_max: u64,
+}
+
+/// The task store on Redis.
+pub struct RedisStore {
+    link: Link,
+    pub(crate) scripts: Scripts,
+    pub(crate) partitions: u16,
+    pub(crate) outbox_max: u64,
+    pub(crate) memory: AtomicU64,
+    pub(crate) memory_checked: AtomicU64,
+    pub(crate) sweep_at: AtomicU64,
+}
+
+#[derive(Clone)]
+pub(crate) enum Link {
+    One(ConnectionManager),
+    Cluster(ClusterConnection),
+}
+
+impl ConnectionLike for Link {
+    fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Answer> {
+        match self {
+            Self::One(link) => link.req_packed_command(cmd),
+            Self::Cluster(link) => link.req_packed_command(cmd),
+        }
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        cmd: &'a Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> RedisFuture<'a, Vec<Answer>> {
+        match self {
+            Self::One(link) => link.req_packed_commands(cmd, offset, count),
+            Self::Cluster(link) => link.req_packed_commands(cmd, offset, count),
+        }
+    }
+
+    fn get_db(&self) -> i64 {
+        0
+    }
+}
+
+pub(crate) fn failed(error: RedisError) -> Error {
+    match error.code() {
+        Some("OOM") => Error::Full("the memory of Redis is full (maxmemory)".into()),
+        Some("GFFULL") => Error::Full(error.detail().unwrap_or("the outbox is full").to_owned()),
+        Some("WRONGTYPE" | "NOPERM" | "NOAUTH" | "WRONGPASS") => Error::Unusable(error.to_string()),
+        _ if error.to_string().contains("Error running script")
+            || error.to_string().contains("user_script") =>
+        {
+            Error::Corrupt(error.to_string())
+        }
+        _ => Error::Unavailable(Box::new(error)),
+    }
+}
+
+async fn link(url: &str) -> Result<Link, Error> {
+    if let Some(nodes) = url.strip_prefix("redis+cluster://") {
+        let nodes: Vec<_> = nodes.split(',').map(|node| format!("redis://{node}")).collect();
+        let client = ClusterClientBuilder::new(nodes)
+            .connection_timeout(CONNECT_TIMEOUT)
+            .response_timeout(ANSWER_TIMEOUT)
+            .build()
+            .map_err(|error| Error::Unusable(error.to_string()))?;
+        return client
+            .get_async_connection()
+            .await
+            .map(Link::Cluster)
+            .map_err(failed);
+    }
+    let client = redis::Client::open(url).map_err(|error| Error::Unusable(format!("redis.url: {error}")))?;
+    let config = ConnectionManagerConfig::new()
+        .set_number_of_retries(0)
+        .set_connection_timeout(Some(CONNECT_TIMEOUT))
+        .set_response_timeout(Some(ANSWER_TIMEOUT));
+    ConnectionManager::new_with_config(client, config)
+        .await
+        .map(Link::One)
+        .map_err(failed)
+}
+
+impl RedisStore {
+    /// Connects, fixes the number of partitions where the store is new, and checks it where it is not.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] where nobody answers: try again. [`Error::Unusable`] where the store is configured so that
+    /// it may lose tasks, or has another number of partitions.
+    pub async fn open(config: &Config) -> Result<Arc<Self>, Error> {
+        let link = link(&config.url).await?;
+        let mut store = Self {
+            link,
+            scripts: Scripts::load(),
+            partitions: config.partitions,
+            outbox_max: config.outbox_max,
+            memory: AtomicU64::new(0),
+            memory_checked: AtomicU64::new(0),
+            sweep_at: AtomicU64::new(0),
+        };
+        store.refuse_eviction().await?;
+        store.partitions = store.fix_partitions(config.partitions).await?;
+        Ok(Arc::new(store))
+    }
+
+    async fn refuse_eviction(&self) -> Result<(), Error> {
+        let mut command = redis::cmd("INFO");
+        command.arg("memory");
+        if let Link::Cluster(_) = self.link {
+            return Ok(());
+        }
+        let info: String = self.ask(&command).await?;
+        let policy = info
+            .lines()
+            .find_map(|line| line.strip_prefix("maxmemory_policy:"))
+            .unwrap_or("noeviction");
+        if policy == "noeviction" {
+            return Ok(());
+        }
+        Err(Error::Unusable(format!(
+            "maxmemory-policy is {policy}, which may evict tasks; set maxmemory-policy noeviction in redis.conf"
+        )))
+    }
+
+    async fn fix_partitions(&self, wanted: u16) -> Result<u16, Error> {
+        let key = control("meta");
+        self.ask::<Answer>(redis::cmd("HSETNX").arg(&key).arg("partitions").arg(wanted))
+            .await?;
+        let kept: u16 = self.ask(redis::cmd("HGET").arg(&key).arg("partitions")).await?;
+        if kept == wanted {
+            return Ok(kept);
+        }
+        Err(Error::Unusable(format!(
+            "redis.partitions is {wanted}, but this store was first used with {kept}; set redis.partitions = {kept}"
+        )))
+    }
+
+    /// Sends one command.
+    pub(crate) async fn ask<T: redis::FromRedisValue>(&self, command: &Cmd) -> Result<T, Error> {
+        let mut link = self.link.clone();
+        command.query_async(&mut link).await.map_err(failed)
+    }
+
+    /// Sends commands that belong to one partition together.
+    pub(crate) async fn ask_all<T: redis::FromRedisValue>(&self, pipeline: &Pipeline) -> Result<T, Error> {
+        if pipeline.is_empty() {
+            return T::from_redis_value(Answer::Array(Vec::new()))
+                .map_err(|error| Error::Corrupt(error.to_string()));
+        }
+        let mut link = self.link.clone();
+        pipeline.query_async(&mut link).await.map_err(failed)
+    }
+
+    /// Calls a script; if the server does not know it, sends its text, for this one command alone.
+    pub(crate) async fn run<T: redis::FromRedisValue>(
+        &self,
+        script: &Script,
+        keys: &[Key],
+        args: &[Vec<u8>],
+    ) -> Result<T, Error> {
+        let call = |name: &str, what: &str| {
+            let mut command = redis::cmd(name);
+            command.arg(what).arg(keys.len());
+            for part in keys.iter().chain(args) {
+                command.arg(part);
+            }
+            command
+        };
+        let mut link = self.link.clone();
+        let first: RedisResult<T> = call("EVALSHA", &script.hash).query_async(&mut link).await;
+        match first {
+            Err(error) if error.kind() == redis::ErrorKind::Server(ServerErrorKind::NoScript) => {
+                call("EVAL", &script.text)
+                    .query_async(&mut link)
+                    .await
+                    .map_err(failed)
+            }
+            other => other.map_err(failed),
+        }
+    }
+
+    /// Plays a verb on a partition and reads the frame of its answer.
+    pub(crate) async fn verb(&self, script: &Script, verb: Verb) -> Result<Frame, Error> {
+        let Verb {
+            partition,
+            nonce,
+            common,
+            keys,
+            args,
+        } = verb;
+        let mut all = Keys::of(partition).partition(&nonce);
+        all.extend(keys);
+        let mut packed = vec![common.end()];
+        packed.extend(args);
+        let answer: Vec<Vec<u8>> = self.run(script, &all, &packed).await?;
+        Frame::read(partition, answer)
+    }
+
+    /// Adds `ms` to the clock of every partition, for tests of hours in moments.
+    ///
+    /// # Errors
+    /// Where the store does not answer.
+    #[cfg(feature = "test-clock")]
+    pub async fn set_clock_offset(&self, ms: Millis) -> Result<(), Error> {
+        for partition in 0..self.partitions {
+            let key = Keys::of(partition).named("m");
+            self.ask::<Answer>(redis::cmd("HSET").arg(key).arg("offset").arg(ms))
+                .await?;
+        }
+        self.ask(redis::cmd("HSET").arg(control("meta")).arg("offset").arg(ms))
+            .await
+    }
+
+    pub(crate) async fn clock(&self) -> Result<Millis, Error> {
+        let (seconds, micros): (Millis, Millis) = match self.link {
+            Link::One(_) => self.ask(&redis::cmd("TIME")).await?,
+            Link::Cluster(_) => {
+                let script = Script::new("return redis.call('TIME')".into());
+                self.run(&script, &[control("meta").into_bytes()], &[]).await?
+            }
+        };
+        let offset: Option<Millis> = if cfg!(feature = "test-clock") {
+            self.ask(redis::cmd("HGET").arg(control("meta")).arg("offset"))
+                .await?
+        } else {
+            None
+        };
+        Ok(seconds * 1000 + micros / 1000 + offset.unwrap_or(0))
+    }
+
+    /// The part of `maxmemory` in use, in percent; read from the server at most once a second.
+    pub(crate) async fn memory_percent(&self) -> u64 {
+        let now = u64::try_from(std::time::UNIX_EPOCH.elapsed().map_or(0, |at| at.as_secs())).unwrap_or(0);
+        if self.memory_checked.swap(now, Ordering::Relaxed) != now
+            && let Link::One(_) = self.link
+            && let Ok(info) = self.ask::<String>(redis::cmd("INFO").arg("memory")).await
+        {
+            let field = |name: &str| {
+                info.lines()
+                    .find_map(|line| line.strip_prefix(name)?.parse::<u64>().ok())
+                    .unwrap_or(0)
+            };
+            let percent = (field("used_memory:") * 100)
+                .checked_div(field("maxmemory:"))
+                .unwrap_or(0);
+            self.memory.store(percent, Ordering::Relaxed);
+        }
+        self.memory.load(Ordering::Relaxed)
+    }
+}
+
+/// One call of a verb.
+pub(crate) struct Verb {
+    pub(crate) partition: Partition,
+    pub(crate) nonce: Nonce,
+    /// What all tasks of the call share: actor, node, reason, then the verb's own.
+    pub(crate) common: Packer,
+    pub(crate) keys: Vec<Key>,
+    pub(crate) args: Vec<Vec<u8>>,
+}
+
+impl Verb {
+    pub(crate) fn new(partition: Partition, nonce: Nonce, origin: &Origin) -> Self {
+        let common = Packer::new()
+            .text(&origin.actor)
+            .text(&origin.node)
+            .text(&origin.reason);
+        Self {
+            partition,
+            nonce,
+            common,
+            keys: Vec::new(),
+            args: Vec::new(),
+        }
+    }
+
+    pub(crate) fn int(mut self, number: i64) -> Self {
+        self.common = self.common.int(number);
+        self
+    }
+
+    pub(crate) fn text(mut self, text: &str) -> Self {
+        self.common = self.common.text(text);
+        self
+    }
+
+    pub(crate) fn push(&mut self, keys: impl IntoIterator<Item = Key>, arg: Vec<u8>) {
+        self.keys.extend(keys);
+        self.args.push(arg);
+    }
+}
+
+/// The answer of a verb before its items are read.
+pub(crate) struct Frame {
+    pub(crate) now: Millis,
+    pub(crate) outbox: Option<OutboxEntry>,
+    pub(crate) items: Vec<Value>,
+    /// What came behind the frame: the payloads of a claim.
+    pub(crate) rest: Vec<Vec<u8>>,
+}
+
+impl Frame {
+    fn read(partition: Partition, answer: Vec<Vec<u8>>) -> Result<Self, Error> {
+        let mut parts = answer.into_iter();
+        let (Some(frame), Some(packed)) = (parts.next(), parts.next()) else {
+            return Err(Error::Corrupt("a verb answered without a frame".into()));
+        };
+        let frame = unpack(&frame)?;
+        let outbox = if packed.is_empty() {
+            None
+        } else {
+            Some(OutboxEntry {
+                partition,
+                id: frame.at(1)?.text()?,
+                events: events::decode(&packed)?,
+            })
+        };
+        let items = frame.at(2)?.list()?.to_vec();
+        Ok(Self {
+            now: frame.at(0)?.int()?,
+            outbox,
+            items,
+            rest: parts.collect(),
+        })
+    }
+
+    pub(crate) fn reply<T>(self, item: impl Fn(&Value) -> Result<T, Error>) -> Result<Reply<T>, Error> {
+        let items = self.items.iter().map(item).collect::<Result<_, _>>()?;
+        Ok(Reply {
+            items,
+            now: self.now,
+            outbox: self.outbox,
+        })
+    }
+}
+
+impl RedisStore {
+    pub(crate) const fn is_cluster(&self) -> bool {
+        matches!(self.link, Link::Cluster(_))
+    }
+}

@@ -1,0 +1,80 @@
+//! The control state: its home, and the copy in every partition that the scripts read.
+
+use domain::{Partition, Tier, TypeSpec};
+use redis::{Value as Answer, pipe};
+use store::{Error, Origin};
+
+use crate::connect::{RedisStore, Verb};
+use crate::keys::{Keys, control};
+
+impl RedisStore {
+    pub(crate) async fn write_types(&self, types: &[TypeSpec]) -> Result<u64, Error> {
+        let mut pipeline = pipe();
+        for spec in types {
+            let text = serde_json::to_vec(spec).map_err(|error| Error::Corrupt(error.to_string()))?;
+            pipeline
+                .cmd("HSET")
+                .arg(control("types"))
+                .arg(&spec.name)
+                .arg(text);
+        }
+        self.ask_all::<Vec<Answer>>(&pipeline).await?;
+        for spec in types {
+            for partition in 0..self.partitions {
+                self.copy_type(partition, spec).await?;
+            }
+        }
+        // Last, so that whoever sees the new version finds every copy written.
+        self.ask(
+            redis::cmd("HINCRBY")
+                .arg(control("meta"))
+                .arg("types_version")
+                .arg(1),
+        )
+        .await
+    }
+
+    async fn copy_type(&self, partition: Partition, spec: &TypeSpec) -> Result<(), Error> {
+        let keys = Keys::of(partition);
+        let mut nonce = [0; 16];
+        getrandom::fill(&mut nonce).map_err(|error| Error::Corrupt(error.to_string()))?;
+        let state = if spec.paused { "paused" } else { "active" };
+        let mut verb = Verb::new(partition, nonce, &Origin::default())
+            .text(&spec.name)
+            .text(state);
+        verb.keys = Tier::ALL
+            .iter()
+            .flat_map(|tier| keys.line(&spec.pool, *tier, &spec.name))
+            .collect();
+        self.verb(&self.scripts.control, verb).await.map(drop)
+    }
+
+    pub(crate) async fn read_types(&self) -> Result<(u64, Vec<TypeSpec>), Error> {
+        let version = self.read_types_version().await?;
+        let texts: Vec<Vec<u8>> = self.ask(redis::cmd("HVALS").arg(control("types"))).await?;
+        let mut types = Vec::with_capacity(texts.len());
+        for text in texts {
+            types.push(
+                serde_json::from_slice::<TypeSpec>(&text)
+                    .map_err(|error| Error::Corrupt(format!("a type: {error}")))?,
+            );
+        }
+        types.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok((version, types))
+    }
+
+    pub(crate) async fn read_types_version(&self) -> Result<u64, Error> {
+        let version: Option<u64> = self
+            .ask(redis::cmd("HGET").arg(control("meta")).arg("types_version"))
+            .await?;
+        Ok(version.unwrap_or(0))
+    }
+
+    pub(crate) async fn hold_duty(&self, duty: &str, owner: &str, ttl_ms: i64) -> Result<bool, Error> {
+        let key = control(&format!("hold:{duty}")).into_bytes();
+        let args = [owner.as_bytes().to_vec(), ttl_ms.to_string().into_bytes()];
+        self.run::<u8>(&self.scripts.hold, &[key], &args)
+            .await
+            .map(|held| held == 1)
+    }
+}

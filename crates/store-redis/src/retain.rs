@@ -1,0 +1,117 @@
+//! retain: terminal tasks leave after their time.
+
+use domain::{Partition, Status};
+use redis::pipe;
+use store::{Error, Nonce, Origin, Removed, Retention};
+
+use crate::connect::{RedisStore, Verb};
+use crate::keys::Keys;
+use crate::pack::{Packer, Value};
+use crate::queue::id_of;
+
+/// A terminal task as a list shows it: member, the list's status, when it ended.
+type Candidate = (Vec<u8>, Status, i64);
+
+impl RedisStore {
+    pub(crate) async fn remove_old(
+        &self,
+        partition: Partition,
+        nonce: Nonce,
+        retention: &Retention,
+    ) -> Result<Removed, Error> {
+        let candidates = self.candidates(partition).await?;
+        let mut removed = Removed::default();
+        if !candidates.is_empty() {
+            let keys = Keys::of(partition);
+            let ids: Vec<_> = candidates
+                .iter()
+                .map(|(member, ..)| id_of(member))
+                .collect::<Result<_, _>>()?;
+            let records = self.records(partition, &ids).await?;
+            let count = i64::try_from(retention.count).unwrap_or(i64::MAX);
+            let mut verb = Verb::new(partition, nonce, &Origin::default())
+                .int(retention.success_ms)
+                .int(retention.cancelled_ms)
+                .int(retention.dead_ms)
+                .int(count);
+            for ((id, task), (member, list, ended)) in ids.iter().zip(&records).zip(&candidates) {
+                let key = task.as_ref().map_or_else(
+                    || keys.idempotency("", ""),
+                    |task| keys.idempotency(&task.task_type, &task.idempotency_key),
+                );
+                let arg = Packer::new()
+                    .bytes(id.as_bytes())
+                    .int(*list as i64)
+                    .int(*ended)
+                    .bytes(member)
+                    .end();
+                verb.push([keys.task(*id), key], arg);
+            }
+            let frame = self.verb(&self.scripts.retain, verb).await?;
+            let said = |word: &[u8]| {
+                frame
+                    .items
+                    .iter()
+                    .filter(|item| matches!(item, Value::Bytes(said) if said == word))
+                    .count()
+            };
+            removed.tasks = said(b"removed");
+            removed.more = removed.tasks + said(b"gone") == candidates.len();
+        }
+        self.trim(partition, nonce).await?;
+        Ok(removed)
+    }
+
+    /// The heads of the lists of ended tasks.
+    async fn candidates(&self, partition: Partition) -> Result<Vec<Candidate>, Error> {
+        let keys = Keys::of(partition);
+        let most = store::BATCH_MAX / 3;
+        let mut pipeline = pipe();
+        pipeline.cmd("LRANGE").arg(keys.named("es")).arg(0).arg(most);
+        pipeline.cmd("LRANGE").arg(keys.named("ec")).arg(0).arg(most);
+        pipeline
+            .cmd("ZRANGE")
+            .arg(keys.named("dead"))
+            .arg(0)
+            .arg(most)
+            .arg("WITHSCORES");
+        let (success, cancelled, dead): (Vec<Vec<u8>>, Vec<Vec<u8>>, Vec<(Vec<u8>, i64)>) =
+            self.ask_all(&pipeline).await?;
+        let listed = |entries: Vec<Vec<u8>>, status: Status| {
+            entries.into_iter().filter_map(move |entry| {
+                let (id, ended) = entry.split_at_checked(16)?;
+                Some((id.to_vec(), status, i64::from_be_bytes(ended.try_into().ok()?)))
+            })
+        };
+        let dead = dead
+            .into_iter()
+            .map(|(member, ended)| (member, Status::Dead, ended));
+        Ok(listed(success, Status::Success)
+            .chain(listed(cancelled, Status::Cancelled))
+            .chain(dead)
+            .collect())
+    }
+
+    async fn trim(&self, partition: Partition, nonce: Nonce) -> Result<(), Error> {
+        let keys = Keys::of(partition);
+        let mut pipeline = pipe();
+        pipeline
+            .cmd("LRANGE")
+            .arg(keys.named("all"))
+            .arg(0)
+            .arg(store::BATCH_MAX - 1);
+        pipeline.cmd("HGET").arg(keys.named("m")).arg("trimmed");
+        let (ids, trimmed): (Vec<Vec<u8>>, Option<i64>) = self.ask_all(&pipeline).await?;
+        let Some(first) = ids.first() else { return Ok(()) };
+        if self.record_of(id_of(first)?).await?.is_some() {
+            return Ok(());
+        }
+        let mut nonce = nonce;
+        nonce[0] ^= 0x80; // another call than the removal
+        let mut verb = Verb::new(partition, nonce, &Origin::default()).int(trimmed.unwrap_or(0));
+        for id in &ids {
+            verb.push([keys.task(id_of(id)?)], id.clone());
+        }
+        self.verb(&self.scripts.trim, verb).await.map(drop)
+    }
+}

@@ -1,0 +1,67 @@
+-- The recorder's write: statistics and the position of the stream in one step; a repeat counts nothing.
+-- KEYS: position, statistics, then per task: task
+-- ARGV: epoch, position, then per event {task number, version, retention-safe field prefix, to, wait_ms, run_ms, delay_ms}
+-- Returns: {fresh, repeated, position}
+local call = redis.call
+local kept = call('HMGET', KEYS[1], 'epoch', 'position')
+local position = tonumber(ARGV[2])
+if kept[1] == ARGV[1] and tonumber(kept[2] or 0) >= position then
+  return { 0, #ARGV - 2, tonumber(kept[2]) }
+end
+
+-- What is recorded of a task: the last version without a hole, then those beyond it.
+local seen, changed, sums = {}, {}, {}
+local function seen_of(number)
+  local known = seen[number]
+  if known then return known end
+  local text = call('HGET', KEYS[2 + number], 'n')
+  known = { last = 0, beyond = {} }
+  if text then
+    local first = true
+    for part in string.gmatch(text, '%d+') do
+      if first then known.last = tonumber(part) else known.beyond[tonumber(part)] = true end
+      first = false
+    end
+  elseif call('EXISTS', KEYS[2 + number]) == 0 then
+    known.gone = true
+  end
+  seen[number] = known
+  return known
+end
+
+local function mark(known, version)
+  if known.gone or version <= known.last or known.beyond[version] then return false end
+  known.beyond[version] = true
+  while known.beyond[known.last + 1] do
+    known.last = known.last + 1
+    known.beyond[known.last] = nil
+  end
+  return true
+end
+
+local function add(field, by)
+  if by > 0 then sums[field] = (sums[field] or 0) + by end
+end
+
+local fresh, repeated = 0, 0
+for i = 3, #ARGV do
+  local event = cmsgpack.unpack(ARGV[i])
+  if mark(seen_of(event[1]), event[2]) then
+    fresh = fresh + 1
+    changed[event[1]] = true
+    add(event[3] .. event[4], 1)
+    add(event[3] .. 'wait_ms', event[5])
+    add(event[3] .. 'run_ms', event[6])
+  else
+    repeated = repeated + 1
+  end
+end
+for number in pairs(changed) do
+  local known = seen[number]
+  local text = tostring(known.last)
+  for version in pairs(known.beyond) do text = text .. ',' .. version end
+  call('HSET', KEYS[2 + number], 'n', text)
+end
+for field, by in pairs(sums) do call('HINCRBY', KEYS[2], field, by) end
+call('HSET', KEYS[1], 'epoch', ARGV[1], 'position', ARGV[2])
+return { fresh, repeated, position }

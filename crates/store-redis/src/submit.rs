@@ -1,0 +1,108 @@
+//! admit: submissions become tasks.
+
+use domain::{Partition, Status, TaskId};
+use store::{Admitted, Error, Hint, NewTask, Nonce, Origin, Reply};
+
+use crate::connect::{RedisStore, Verb};
+use crate::events::task_id;
+use crate::header::{new_header, status};
+use crate::keys::Keys;
+use crate::pack::{Packer, Value};
+
+/// Percent of `maxmemory` from which nothing new is admitted; the rest is for tasks to end in.
+const MEMORY_LIMIT_PERCENT: u64 = 85;
+
+impl RedisStore {
+    pub(crate) async fn admit_tasks(
+        &self,
+        partition: Partition,
+        nonce: Nonce,
+        origin: &Origin,
+        tasks: &[NewTask],
+    ) -> Result<Reply<Admitted>, Error> {
+        let used = self.memory_percent().await;
+        if used >= MEMORY_LIMIT_PERCENT {
+            return Err(Error::Full(format!(
+                "the memory of Redis is {used} % full; nothing is admitted from {MEMORY_LIMIT_PERCENT} %"
+            )));
+        }
+        let keys = Keys::of(partition);
+        let limit = i64::try_from(self.outbox_max).unwrap_or(i64::MAX);
+        let mut verb = Verb::new(partition, nonce, origin).int(limit);
+        for task in tasks {
+            if task.id.partition(self.partitions) != partition {
+                return Err(Error::Corrupt(format!(
+                    "task {} is not of partition {partition}",
+                    task.id
+                )));
+            }
+            let [queue, turns, heads] = keys.line(&task.pool, task.tier, &task.task_type);
+            let key = keys.idempotency(&task.task_type, &task.idempotency_key);
+            verb.push(
+                [
+                    keys.task(task.id),
+                    key,
+                    queue,
+                    turns,
+                    heads,
+                    keys.batch(task.batch_id),
+                ],
+                item(task, &origin.actor),
+            );
+        }
+        let frame = self.verb(&self.scripts.admit, verb).await?;
+        let mut reply = frame.reply(admitted)?;
+        self.fill_status(&mut reply.items).await?;
+        Ok(reply)
+    }
+
+    /// A key of a living task does not know its status: its record does.
+    async fn fill_status(&self, items: &mut [Admitted]) -> Result<(), Error> {
+        for item in items {
+            if let Admitted::Existing {
+                id,
+                status: known @ Status::Pending,
+            } = item
+                && let Some(task) = self.record_of(*id).await?
+            {
+                *known = task.status;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn item(task: &NewTask, actor: &str) -> Vec<u8> {
+    Packer::new()
+        .bytes(task.id.as_bytes())
+        .bytes(&new_header(task, actor))
+        .bytes(&task.payload)
+        .int((!task.idempotency_key.is_empty()).into())
+        .int(task.at)
+        .int(task.delay_ms)
+        .int(task.expire_after_ms)
+        .int(task.key_window_ms)
+        .text(task.rejected.as_deref().unwrap_or(""))
+        .int(task.direct.into())
+        .end()
+}
+
+fn admitted(value: &Value) -> Result<Admitted, Error> {
+    let id: TaskId = task_id(value.at(1)?)?;
+    // 0: the task lives, and its record has the status.
+    let status = match value.at(2)?.int()? {
+        0 => Status::Pending,
+        number => status(number)?,
+    };
+    let hint = match value.at(3)?.int()? {
+        1 => Hint::Ready,
+        2 => Hint::Work,
+        _ => Hint::None,
+    };
+    match value.at(0)?.int()? {
+        1 => Ok(Admitted::Created { id, status, hint }),
+        2 => Ok(Admitted::Existing { id, status }),
+        3 => Ok(Admitted::Conflict { id }),
+        other => Err(Error::Corrupt(format!("admission kind {other}"))),
+    }
+}
