@@ -1,1 +1,46 @@
 //! Subjects, streams, envelopes, publisher and consumers; the only user of async-nats.
+//!
+//! A [`Bus`] is one connection that is made lazily and kept for ever. Everything it carries is a hint, an event that
+//! is still in its outbox, or a submission that its sender repeats: JetStream may lose, repeat, delay or reorder
+//! anything, or be wiped while running, and all of this goes on by itself.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod admit;
+mod broadcast;
+mod bus;
+mod config;
+mod consumer;
+mod counts;
+mod delivery;
+mod error;
+mod events;
+mod feed;
+mod inbox;
+mod jitter;
+mod link;
+mod publish;
+mod pull;
+mod ready;
+mod server;
+pub mod streams;
+pub mod subjects;
+mod submit;
+mod tiers;
+mod window;
+mod work;
+
+pub use admit::{AdmitAnswer, AdmitCall, AdmitRequests};
+pub use broadcast::Broadcasts;
+pub use bus::Bus;
+pub use config::Config;
+pub use counts::Counts;
+pub use error::{Error, SharedError};
+pub use events::{EventMessage, EventPuller, Position};
+pub use link::State;
+pub use publish::{Ack, Acked, Publisher};
+pub use ready::{ReadyMessage, ReadyPuller};
+pub use submit::{SubmitMessage, SubmitPuller};
+pub use work::{Idle, WorkMessage, WorkPuller};
+
+pub(crate) use delivery::Delivery;

@@ -1,0 +1,263 @@
+//! The connection: made lazily, kept for ever, with its streams in order.
+
+use std::{sync::Arc, sync::atomic::Ordering::Relaxed, time::Duration};
+
+use async_nats::{Client, ConnectOptions, ServerAddr, connection, jetstream};
+use tokio::task::JoinHandle;
+
+use crate::{
+    Config, Counts, Error, Publisher, State, counts::Counters, error::SharedError, jitter, link::Link,
+    server, streams, window::Window,
+};
+
+/// How often the state is compared with the client's, in case one of its events was missed.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Checks of the streams are at least this far apart, whatever is missed meanwhile.
+const CHECKS_APART: Duration = Duration::from_millis(50);
+/// A dead connection is noticed after two of these.
+const PING_EVERY: Duration = Duration::from_secs(5);
+/// Messages that wait in one subscription; what comes on top is dropped.
+const SUBSCRIPTION_MESSAGES: usize = 4_096;
+
+/// A process's connection to NATS. Cheap to clone; the connection ends with the last clone.
+#[derive(Debug, Clone)]
+pub struct Bus {
+    pub(crate) core: Arc<Core>,
+    _tasks: Arc<Tasks>,
+}
+
+/// What the bus and its background tasks share.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) client: Client,
+    pub(crate) js: jetstream::Context,
+    pub(crate) config: Config,
+    pub(crate) link: Arc<Link>,
+    pub(crate) counters: Counters,
+    pub(crate) window: Window,
+}
+
+#[derive(Debug)]
+struct Tasks(Vec<JoinHandle<()>>);
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        for task in &self.0 {
+            task.abort();
+        }
+    }
+}
+
+impl Bus {
+    /// Starts to connect, and goes on trying for ever: a server that is absent now or later is waited for.
+    ///
+    /// # Errors
+    /// Only a URL that can't be read.
+    pub async fn connect(config: Config) -> Result<Self, Error> {
+        let link = Arc::new(Link::new());
+        let client = open(&config, &link).await?;
+        let mut js = jetstream::new(client.clone());
+        js.set_timeout(config.request_timeout);
+        let window = Window::new(&client, config.window, config.window_bytes);
+        let core = Arc::new(Core {
+            client,
+            js,
+            config,
+            link,
+            counters: Counters::default(),
+            window,
+        });
+        let tasks = vec![
+            tokio::spawn(tend(Arc::clone(&core))),
+            tokio::spawn(crate::window::settle_acks(Arc::clone(&core))),
+        ];
+        Ok(Self {
+            core,
+            _tasks: Arc::new(Tasks(tasks)),
+        })
+    }
+
+    /// Whether messages pass right now.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.core.link.ready_epoch().is_ok()
+    }
+
+    /// Whether messages pass, and if not why.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.core.link.snapshot().state
+    }
+
+    /// Waits until messages pass; for ever where the server stays away.
+    ///
+    /// # Errors
+    /// The server can't be used until somebody changes it or the configuration. Gengfu keeps looking, so that
+    /// calling again is right where the process should outlive that.
+    pub async fn wait_ready(&self) -> Result<(), SharedError> {
+        let mut link = self.core.link.watch();
+        let settled = link
+            .wait_for(|now| matches!(now.state, State::Ready | State::Unusable(_)))
+            .await;
+        match settled.map(|now| now.state.clone()) {
+            Ok(State::Unusable(error)) => Err(error),
+            Ok(_) => Ok(()),
+            Err(_) => Err(Arc::new(Error::NotReady)),
+        }
+    }
+
+    /// Waits until the state is another than it was at the call, and returns it.
+    pub async fn changed(&self) -> State {
+        let mut link = self.core.link.watch();
+        // The sender lives in `self`, so this cannot fail.
+        let _ = link.changed().await;
+        link.borrow().state.clone()
+    }
+
+    /// When the events stream was created, in milliseconds since the epoch; none before it was seen.
+    /// If it differs from what a reader remembers, all events that were not read are gone.
+    #[must_use]
+    pub fn events_created_ms(&self) -> Option<i64> {
+        Some(self.core.link.snapshot().events_created_ms).filter(|ms| *ms != 0)
+    }
+
+    /// What passed so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.core
+            .counters
+            .read(self.core.client.statistics().connects.load(Relaxed))
+    }
+
+    /// Publishes over this connection.
+    #[must_use]
+    pub fn publisher(&self) -> Publisher {
+        Publisher::new(self.clone())
+    }
+
+    /// Waits until everything handed over so far is on its way and acknowledged, at most `grace`.
+    ///
+    /// # Errors
+    /// Something still waits for its acknowledgement.
+    pub async fn flush(&self, grace: Duration) -> Result<(), Error> {
+        let all = async {
+            self.core.window.empty().await;
+            self.core.client.flush().await
+        };
+        match tokio::time::timeout(grace, all).await {
+            Ok(flushed) => flushed.map_err(|error| Error::client("flush", error)),
+            Err(_) => Err(Error::Timeout(grace)),
+        }
+    }
+}
+
+async fn open(config: &Config, link: &Arc<Link>) -> Result<Client, Error> {
+    let servers: Vec<ServerAddr> = config
+        .url
+        .split(',')
+        .map(|url| url.trim().parse())
+        .collect::<Result<_, _>>()
+        .map_err(Error::InvalidUrl)?;
+    let link = Arc::clone(link);
+    ConnectOptions::new()
+        .name(&config.name)
+        .retry_on_initial_connect()
+        .max_reconnects(None)
+        .reconnect_delay_callback(jitter::delay)
+        .connection_timeout(Duration::from_secs(3))
+        .request_timeout(Some(config.request_timeout))
+        .ping_interval(PING_EVERY)
+        .subscription_capacity(SUBSCRIPTION_MESSAGES)
+        .event_callback(move |_| {
+            link.wake.notify_one();
+            std::future::ready(())
+        })
+        .connect(servers)
+        .await
+        .map_err(|error| Error::client("connect", error))
+}
+
+/// Keeps the link's state true, and the streams in order.
+async fn tend(core: Arc<Core>) {
+    let mut seen = Seen::default();
+    let mut attempt = 0;
+    loop {
+        let fresh = seen.look(&core);
+        let now = core.link.snapshot();
+        let wait = match now.state {
+            State::Away | State::Ready => LOOK_EVERY,
+            State::Preparing(_) | State::Unusable(_) => {
+                attempt = if fresh { 1 } else { attempt + 1 };
+                match prepare(&core).await {
+                    Ok(created_ms) => {
+                        attempt = 0;
+                        core.link.ready(now.epoch, created_ms);
+                        CHECKS_APART
+                    }
+                    Err(error) => {
+                        core.link.not_ready(now.epoch, error);
+                        jitter::delay(attempt)
+                    }
+                }
+            }
+        };
+        seen.log(&core.link.snapshot().state);
+        tokio::select! {
+            () = core.link.wake.notified() => tokio::time::sleep(CHECKS_APART.min(wait)).await,
+            () = tokio::time::sleep(wait) => {}
+        }
+    }
+}
+
+async fn prepare(core: &Core) -> Result<i64, Error> {
+    let info = core.client.try_server_info().ok_or(Error::NotReady)?;
+    server::check(&info, core.config.message_bytes)?;
+    streams::ensure(&core.js, &core.config).await
+}
+
+/// What was seen of the connection, and what was logged of it.
+#[derive(Default)]
+struct Seen {
+    connects: u64,
+    looks: u64,
+    logged: Option<String>,
+}
+
+impl Seen {
+    /// Carries the client's state over to the link. True where the connection is a new one.
+    fn look(&mut self, core: &Core) -> bool {
+        self.looks += 1;
+        let connects = core.client.statistics().connects.load(Relaxed);
+        let connected = core.client.connection_state() == connection::State::Connected;
+        let fresh = connected && connects != self.connects;
+        if fresh {
+            self.connects = connects;
+            core.link.connected();
+            core.window.fail_all(core);
+        } else if !connected && !matches!(core.link.snapshot().state, State::Away) {
+            core.link.away();
+            core.window.fail_all(core);
+        }
+        fresh
+    }
+
+    /// One line for each change, not one for each attempt.
+    fn log(&mut self, state: &State) {
+        let text = match state {
+            // Passes in a moment, or becomes one of the others.
+            State::Preparing(None) => return,
+            // The first attempt is still on its way.
+            State::Away if self.looks == 1 => return,
+            _ => state.reason(),
+        };
+        if self.logged == Some(text.clone().unwrap_or_default()) {
+            return;
+        }
+        match (state, &text) {
+            (State::Unusable(_), Some(reason)) => tracing::error!(reason, "nats cannot be used"),
+            (_, Some(reason)) => tracing::warn!(reason, "nats is not ready"),
+            (_, None) => tracing::info!("nats is ready"),
+        }
+        self.logged = Some(text.unwrap_or_default());
+    }
+}
