@@ -66,8 +66,8 @@ def first_test_line(name, lines):
 
 
 def expected(lines, index):
-    """Whether an `#[expect(clippy::disallowed_methods, reason = …)]` stands above this line."""
-    above = "\n".join(lines[max(0, index - 6):index])
+    """Whether an `#[expect(clippy::disallowed_methods, reason = …)]` stands above this line, or above its function."""
+    above = "\n".join(lines[max(0, index - 20):index])
     return "expect(clippy::disallowed_methods" in above
 
 

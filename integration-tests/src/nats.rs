@@ -1,0 +1,128 @@
+//! A NATS server with JetStream on file.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::error::{Result, io};
+use crate::output::Output;
+use crate::port::Port;
+use crate::process::{Process, Signal};
+use crate::program::find;
+
+const START_LIMIT: Duration = Duration::from_secs(30);
+const STOP_LIMIT: Duration = Duration::from_secs(30);
+
+/// A running `nats-server`, alone on its port and data.
+#[derive(Debug)]
+pub struct NatsServer {
+    process: Option<Process>,
+    port: Port,
+    folder: TempDir,
+}
+
+impl NatsServer {
+    /// Starts a server on a free port with an empty data folder.
+    ///
+    /// # Errors
+    /// No program, or it does not become ready within 30 s.
+    pub fn start_new() -> Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("gengfu-nats-")
+            .tempdir()
+            .map_err(io("creating a data folder for nats-server"))?;
+        let mut server = Self {
+            process: None,
+            port: Port::reserve()?,
+            folder,
+        };
+        server.start()?;
+        Ok(server)
+    }
+
+    /// Starts it again on the same port and data; nothing happens if it runs.
+    pub fn start(&mut self) -> Result<()> {
+        if self.process.is_some() {
+            return Ok(());
+        }
+        let mut command = Command::new(find("nats-server", "GENGFU_NATS_SERVER")?);
+        command
+            .args(["--addr", "127.0.0.1", "--port"])
+            .arg(self.port.number().to_string());
+        command.args(["--jetstream", "--store_dir"]).arg(self.data());
+        let process = Process::spawn("nats-server", &mut command)?;
+        process.output().wait_for("Server is ready", START_LIMIT)?;
+        self.process = Some(process);
+        Ok(())
+    }
+
+    /// Ends it in order (SIGTERM); nothing happens if it does not run.
+    pub fn stop(&mut self) -> Result<()> {
+        match self.process.take() {
+            Some(mut process) => process.terminate(STOP_LIMIT).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends it at once (SIGKILL).
+    pub fn kill(&mut self) {
+        self.process = None;
+    }
+
+    /// Stops it where it is (SIGSTOP): connections stay open, nothing answers.
+    pub fn pause(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Lets it go on after [`NatsServer::pause`].
+    pub fn resume(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(process) = &self.process {
+            process.signal(signal);
+        }
+    }
+
+    /// Deletes every stream's file, also while the server runs.
+    pub fn wipe_data(&self) -> Result<()> {
+        remove_if_there(&self.data())
+    }
+
+    /// The address for clients, `nats://127.0.0.1:PORT`.
+    pub fn url(&self) -> String {
+        format!("nats://{}", self.port.address())
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.port.number()
+    }
+
+    /// Its process id, if it runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.process.as_ref().map(Process::pid)
+    }
+
+    /// What it printed since it was last started, if it runs.
+    pub fn output(&self) -> Option<&Output> {
+        self.process.as_ref().map(Process::output)
+    }
+
+    /// The folder of its streams.
+    pub fn data(&self) -> std::path::PathBuf {
+        self.folder.path().join("jetstream")
+    }
+}
+
+pub(crate) fn remove_if_there(folder: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(io(format!("deleting {}", folder.display()))(error))
+        }
+        _ => Ok(()),
+    }
+}
