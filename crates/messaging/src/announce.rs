@@ -47,7 +47,10 @@ struct Queued {
 
 impl std::fmt::Debug for Announcer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Announcer").field("node", &self.node).field("counts", &self.counts()).finish_non_exhaustive()
+        f.debug_struct("Announcer")
+            .field("node", &self.node)
+            .field("counts", &self.counts())
+            .finish_non_exhaustive()
     }
 }
 
@@ -66,9 +69,20 @@ impl Announcer {
         let room = Arc::new(Room::new(ENTRIES_MAX, BYTES_MAX));
         let (queue, waiting) = mpsc::channel(ENTRIES_MAX);
         let (acked, to_remove) = mpsc::channel(ENTRIES_MAX);
-        tokio::spawn(publish::publish_all(publisher.clone(), waiting, acked, Arc::clone(&room)));
+        tokio::spawn(publish::publish_all(
+            publisher.clone(),
+            waiting,
+            acked,
+            Arc::clone(&room),
+        ));
         tokio::spawn(remove::remove_all(store, to_remove, Arc::clone(&room)));
-        Self { queue, room, publisher, metrics, node: node.into() }
+        Self {
+            queue,
+            room,
+            publisher,
+            metrics,
+            node: node.into(),
+        }
     }
 
     /// Shows the transitions of a reply in log, metrics and traces, and hands them over to be published. Never waits:
@@ -78,9 +92,15 @@ impl Announcer {
         observe::observe(&entry.events, &self.node, &self.metrics);
         let partition = entry.partition;
         let entry = entry_to_wire(entry);
-        let Some(place) = self.room.take(entry.encoded_len()) else { return };
+        let Some(place) = self.room.take(entry.encoded_len()) else {
+            return;
+        };
         // It fails only where the runtime ends, and the loops with it.
-        let _ = self.queue.try_send(Queued { partition, entry, place });
+        let _ = self.queue.try_send(Queued {
+            partition,
+            entry,
+            place,
+        });
     }
 
     /// Waits until nothing is on its way any more, at most `grace`; whether that is so.

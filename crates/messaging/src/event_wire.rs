@@ -94,20 +94,22 @@ fn id_bytes(id: Option<TaskId>) -> Bytes {
 }
 
 fn id(field: &'static str, bytes: &[u8]) -> Result<TaskId, EventError> {
-    TaskId::from_slice(bytes).map_err(|error| EventError { field, value: error.to_string() })
+    TaskId::from_slice(bytes).map_err(|error| EventError {
+        field,
+        value: error.to_string(),
+    })
 }
 
 fn status(number: u32) -> Result<Status, EventError> {
     known("status", number, Status::from_u8)
 }
 
-fn known<T>(
-    field: &'static str,
-    number: u32,
-    read: impl Fn(u8) -> Option<T>,
-) -> Result<T, EventError> {
+fn known<T>(field: &'static str, number: u32, read: impl Fn(u8) -> Option<T>) -> Result<T, EventError> {
     let value = u8::try_from(number).ok().and_then(read);
-    value.ok_or_else(|| EventError { field, value: number.to_string() })
+    value.ok_or_else(|| EventError {
+        field,
+        value: number.to_string(),
+    })
 }
 
 #[cfg(test)]
@@ -144,7 +146,13 @@ pub(crate) mod tests {
 
     #[test]
     fn what_goes_out_comes_back() {
-        let born = TaskEvent { from: None, to: Status::Pending, batch_id: None, error_class: None, ..claimed() };
+        let born = TaskEvent {
+            from: None,
+            to: Status::Pending,
+            batch_id: None,
+            error_class: None,
+            ..claimed()
+        };
         for event in [claimed(), born] {
             assert_eq!(event_from_wire(event_to_wire(event.clone())).unwrap(), event);
         }
@@ -157,9 +165,18 @@ pub(crate) mod tests {
             proto::TaskEvent { to: 0, ..wire() },
             proto::TaskEvent { from: 9, ..wire() },
             proto::TaskEvent { tier: 257, ..wire() },
-            proto::TaskEvent { error_class: 5, ..wire() },
-            proto::TaskEvent { task_id: Bytes::from_static(b"short"), ..wire() },
-            proto::TaskEvent { batch_id: Bytes::from_static(b"short"), ..wire() },
+            proto::TaskEvent {
+                error_class: 5,
+                ..wire()
+            },
+            proto::TaskEvent {
+                task_id: Bytes::from_static(b"short"),
+                ..wire()
+            },
+            proto::TaskEvent {
+                batch_id: Bytes::from_static(b"short"),
+                ..wire()
+            },
         ] {
             assert!(event_from_wire(bad).is_err());
         }

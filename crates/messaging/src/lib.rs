@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod admit;
+mod announce;
 mod broadcast;
 mod bus;
 mod config;
@@ -14,6 +15,7 @@ mod consumer;
 mod counts;
 mod delivery;
 mod error;
+mod event_wire;
 mod events;
 mod feed;
 mod inbox;
@@ -31,11 +33,13 @@ mod window;
 mod work;
 
 pub use admit::{AdmitAnswer, AdmitCall, AdmitRequests};
+pub use announce::{AnnounceCounts, Announcer};
 pub use broadcast::Broadcasts;
 pub use bus::Bus;
 pub use config::Config;
 pub use counts::Counts;
 pub use error::{Error, SharedError};
+pub use event_wire::{EventError, entry_to_wire, event_from_wire, event_to_wire};
 pub use events::{EventMessage, EventPuller, Position};
 pub use link::State;
 pub use publish::{Ack, Acked, Publisher};

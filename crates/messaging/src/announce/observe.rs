@@ -111,8 +111,17 @@ fn spans(event: &TaskEvent, mut record: impl FnMut(TaskSpan)) {
 /// The root, from the moment the id was made, and the store's part of it.
 fn accepted(event: &TaskEvent, record: &mut impl FnMut(TaskSpan)) {
     let made = event.task_id.made_at().min(event.at);
-    let root = if event.schedule_id.is_empty() { Stage::Submit } else { Stage::Trigger };
-    let span = |stage| described(TaskSpan::new(event.task_id, stage, 0, us(made), us(event.at)), event);
+    let root = if event.schedule_id.is_empty() {
+        Stage::Submit
+    } else {
+        Stage::Trigger
+    };
+    let span = |stage| {
+        described(
+            TaskSpan::new(event.task_id, stage, 0, us(made), us(event.at)),
+            event,
+        )
+    };
     record(span(root));
     let admit = span(Stage::Admit);
     record(match event.to {
@@ -131,7 +140,11 @@ fn accepted(event: &TaskEvent, record: &mut impl FnMut(TaskSpan)) {
 fn claim(event: &TaskEvent, at: i64) -> TaskSpan {
     let span = TaskSpan::new(event.task_id, Stage::Claim, event.attempt, us(at), us(at));
     let span = described(span, event);
-    if claims(event) { span.with("gengfu.wait_ms", event.wait_ms) } else { span }
+    if claims(event) {
+        span.with("gengfu.wait_ms", event.wait_ms)
+    } else {
+        span
+    }
 }
 
 fn run(event: &TaskEvent, began: i64, failed: bool) -> TaskSpan {
@@ -139,7 +152,8 @@ fn run(event: &TaskEvent, began: i64, failed: bool) -> TaskSpan {
     let span = described(span, event).with("gengfu.status", event.to.as_str());
     if failed {
         let class = event.error_class.map_or("", ErrorClass::as_str);
-        span.with("gengfu.error_class", class).failed(event.error_code.clone())
+        span.with("gengfu.error_class", class)
+            .failed(event.error_code.clone())
     } else {
         span
     }
@@ -162,7 +176,11 @@ mod tests {
     use crate::event_wire::tests::claimed;
 
     fn event(from: Option<Status>, to: Status) -> TaskEvent {
-        TaskEvent { from, to, ..claimed() }
+        TaskEvent {
+            from,
+            to,
+            ..claimed()
+        }
     }
 
     fn spans_of(event: &TaskEvent) -> Vec<TaskSpan> {
@@ -195,11 +213,17 @@ mod tests {
     fn a_line_says_only_what_belongs_to_it() {
         let begin = claimed();
         let line_of_begin = line(&begin, "here");
-        assert_eq!((line_of_begin.wait_ms, line_of_begin.elapsed_ms), (Some(15), None));
+        assert_eq!(
+            (line_of_begin.wait_ms, line_of_begin.elapsed_ms),
+            (Some(15), None)
+        );
         let mut retry = event(Some(Status::Failed), Status::Retrying);
         (retry.delay_ms, retry.node) = (300, String::new());
         let line = line(&retry, "here");
-        assert_eq!((line.wait_ms, line.elapsed_ms, line.retry_in_ms), (None, None, Some(300)));
+        assert_eq!(
+            (line.wait_ms, line.elapsed_ms, line.retry_in_ms),
+            (None, None, Some(300))
+        );
         assert_eq!(line.node, "here");
     }
 
@@ -232,35 +256,59 @@ mod tests {
 
     #[test]
     fn a_retry_takes_its_class_from_the_failure_before_it() {
-        let retry = TaskEvent { error_class: None, ..event(Some(Status::Timeout), Status::Retrying) };
+        let retry = TaskEvent {
+            error_class: None,
+            ..event(Some(Status::Timeout), Status::Retrying)
+        };
         assert_eq!(retried(&retry, None), Some(ErrorClass::Timeout));
-        assert_eq!(retried(&retry, Some(ErrorClass::Transient)), Some(ErrorClass::Transient));
+        assert_eq!(
+            retried(&retry, Some(ErrorClass::Transient)),
+            Some(ErrorClass::Transient)
+        );
         assert_eq!(retried(&event(Some(Status::Dead), Status::Pending), None), None);
     }
 
     #[test]
     fn a_run_span_covers_the_run() {
         let found = spans_of(&event(Some(Status::Running), Status::Success));
-        let [run] = found.as_slice() else { panic!("{found:?}") };
-        assert_eq!((run.stage, run.attempt, run.error.as_deref()), (Stage::Run, 2, None));
-        assert_eq!((run.start_us, run.end_us), (1_700_000_000_103_000, 1_700_000_000_123_000));
+        let [run] = found.as_slice() else {
+            panic!("{found:?}")
+        };
+        assert_eq!(
+            (run.stage, run.attempt, run.error.as_deref()),
+            (Stage::Run, 2, None)
+        );
+        assert_eq!(
+            (run.start_us, run.end_us),
+            (1_700_000_000_103_000, 1_700_000_000_123_000)
+        );
     }
 
     #[test]
     fn only_failures_show_where_a_task_is_not_sampled() {
         let stages = |from, to, version| {
-            let event = TaskEvent { sampled: false, version, ..event(from, to) };
+            let event = TaskEvent {
+                sampled: false,
+                version,
+                ..event(from, to)
+            };
             spans_of(&event).iter().map(|span| span.stage).collect::<Vec<_>>()
         };
         assert_eq!(stages(None, Status::Pending, 1), []);
         assert_eq!(stages(Some(Status::Pending), Status::Running, 2), []);
-        assert_eq!(stages(Some(Status::Running), Status::Failed, 3), [Stage::Claim, Stage::Run]);
+        assert_eq!(
+            stages(Some(Status::Running), Status::Failed, 3),
+            [Stage::Claim, Stage::Run]
+        );
         assert_eq!(stages(Some(Status::Failed), Status::Dead, 4), []);
     }
 
     #[test]
     fn the_root_is_by_who_made_the_task() {
-        let mut born = TaskEvent { version: 1, ..event(None, Status::Pending) };
+        let mut born = TaskEvent {
+            version: 1,
+            ..event(None, Status::Pending)
+        };
         let root = |event: &TaskEvent| spans_of(event)[0].stage;
         assert_eq!(root(&born), Stage::Trigger);
         born.schedule_id.clear();

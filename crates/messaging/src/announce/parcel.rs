@@ -54,13 +54,21 @@ pub(super) fn pack(partition: Partition, entries: Vec<proto::EventEntry>) -> Vec
 fn seal(partition: Partition, mut entries: Vec<proto::EventEntry>) -> Parcel {
     let letter = letter(partition, &mut entries);
     let ids = entries.into_iter().map(|entry| entry.outbox_id).collect();
-    Parcel { partition, ids, messages: vec![letter] }
+    Parcel {
+        partition,
+        ids,
+        messages: vec![letter],
+    }
 }
 
 /// An entry that no message can hold is sent in parts; a reader sees several entries of the same id.
 fn split(partition: Partition, entry: proto::EventEntry) -> Parcel {
     let id = entry.outbox_id;
-    let part = |events| proto::EventEntry { outbox_id: id.clone(), events, refused: Vec::new() };
+    let part = |events| proto::EventEntry {
+        outbox_id: id.clone(),
+        events,
+        refused: Vec::new(),
+    };
     let mut messages = Vec::new();
     let (mut open, mut open_bytes) = (Vec::new(), framed(part(Vec::new()).encoded_len()));
     let empty = open_bytes;
@@ -73,28 +81,47 @@ fn split(partition: Partition, entry: proto::EventEntry) -> Parcel {
         open_bytes += bytes;
         open.push(event);
     }
-    let rest = proto::EventEntry { refused: entry.refused, ..part(open) };
+    let rest = proto::EventEntry {
+        refused: entry.refused,
+        ..part(open)
+    };
     messages.push(letter(partition, &mut [rest]));
-    Parcel { partition, ids: vec![id], messages }
+    Parcel {
+        partition,
+        ids: vec![id],
+        messages,
+    }
 }
 
 fn letter(partition: Partition, entries: &mut [proto::EventEntry]) -> Letter {
-    let first = entries.first().map(|entry| entry.outbox_id.clone()).unwrap_or_default();
+    let first = entries
+        .first()
+        .map(|entry| entry.outbox_id.clone())
+        .unwrap_or_default();
     let entries = entries.iter_mut().map(|entry| proto::EventEntry {
         outbox_id: entry.outbox_id.clone(),
         events: std::mem::take(&mut entry.events),
         refused: std::mem::take(&mut entry.refused),
     });
-    let batch = proto::EventBatch { partition: u32::from(partition), entries: entries.collect() };
+    let batch = proto::EventBatch {
+        partition: u32::from(partition),
+        entries: entries.collect(),
+    };
     let body = Bytes::from(batch.encode_to_vec());
-    Letter { id: message_id(partition, &first, &body), body }
+    Letter {
+        id: message_id(partition, &first, &body),
+        body,
+    }
 }
 
 /// `Nats-Msg-Id`: partition, outbox id, and 8 bytes of the digest, so that the same place of an outbox that was lost
 /// and filled anew is no repeat.
 fn message_id(partition: Partition, outbox_id: &str, body: &[u8]) -> String {
     let digest = Sha256::digest(body);
-    let head = digest.iter().take(8).fold(0u64, |head, byte| head << 8 | u64::from(*byte));
+    let head = digest
+        .iter()
+        .take(8)
+        .fold(0u64, |head, byte| head << 8 | u64::from(*byte));
     format!("{partition}-{outbox_id}-{head:016x}")
 }
 
@@ -108,15 +135,26 @@ mod tests {
     use super::*;
     use crate::event_wire::{event_to_wire, tests::claimed};
 
-    fn entry(id: usize, events: usize, reason_bytes: usize) -> proto::EventEntry {
-        let event = proto::TaskEvent { reason: "r".repeat(reason_bytes), ..event_to_wire(claimed()) };
-        proto::EventEntry { outbox_id: format!("1-{id}"), events: vec![event; events], refused: Vec::new() }
+    fn entry(id: usize, events: u32, reason_bytes: usize) -> proto::EventEntry {
+        let event = |version| proto::TaskEvent {
+            version,
+            reason: "r".repeat(reason_bytes),
+            ..event_to_wire(claimed())
+        };
+        proto::EventEntry {
+            outbox_id: format!("1-{id}"),
+            events: (1..=events).map(event).collect(),
+            refused: Vec::new(),
+        }
     }
 
     fn read(parcels: &[Parcel]) -> Vec<proto::EventEntry> {
         let letters = parcels.iter().flat_map(|parcel| &parcel.messages);
         let batches = letters.map(|letter| proto::EventBatch::decode(letter.body.clone()).unwrap());
-        batches.inspect(|batch| assert_eq!(batch.partition, 7)).flat_map(|batch| batch.entries).collect()
+        batches
+            .inspect(|batch| assert_eq!(batch.partition, 7))
+            .flat_map(|batch| batch.entries)
+            .collect()
     }
 
     #[test]
@@ -134,7 +172,11 @@ mod tests {
         let parcels = pack(7, entries.clone());
         let sizes: Vec<_> = parcels.iter().map(|parcel| parcel.ids.len()).collect();
         assert_eq!(sizes, [2, 2, 1]);
-        assert!(parcels.iter().all(|parcel| parcel.messages[0].body.len() <= BYTES_MAX));
+        assert!(
+            parcels
+                .iter()
+                .all(|parcel| parcel.messages[0].body.len() <= BYTES_MAX)
+        );
         assert_eq!(read(&parcels), entries);
     }
 
@@ -142,10 +184,16 @@ mod tests {
     fn an_entry_too_large_for_a_message_goes_in_parts_and_keeps_its_order() {
         let large = entry(1, 64, 20_000);
         let parcels = pack(7, vec![entry(0, 1, 1), large.clone(), entry(2, 1, 1)]);
-        assert_eq!(parcels.iter().map(|parcel| parcel.ids.len()).collect::<Vec<_>>(), [1, 1, 1]);
+        assert_eq!(
+            parcels.iter().map(|parcel| parcel.ids.len()).collect::<Vec<_>>(),
+            [1, 1, 1]
+        );
         let parts = &parcels[1].messages;
         assert!(parts.len() > 1 && parts.iter().all(|part| part.body.len() <= BYTES_MAX));
-        let events: Vec<_> = read(&parcels[1..2]).into_iter().flat_map(|part| part.events).collect();
+        let events: Vec<_> = read(&parcels[1..2])
+            .into_iter()
+            .flat_map(|part| part.events)
+            .collect();
         assert_eq!(events, large.events);
         let mut ids: Vec<_> = parts.iter().map(|part| &part.id).collect();
         ids.sort();

@@ -82,7 +82,10 @@ impl Room {
         if !taken && self.dropped.fetch_add(1, Relaxed) == 0 {
             tracing::warn!("events wait in the outbox, too many are on their way");
         }
-        taken.then(|| Place { room: Arc::clone(self), bytes })
+        taken.then(|| Place {
+            room: Arc::clone(self),
+            bytes,
+        })
     }
 
     pub(super) async fn empty(&self) {

@@ -48,7 +48,8 @@ pub(super) async fn publish_all(
                     }
                 }
                 for (parcel, places) in join(std::mem::take(&mut queued)) {
-                    outstanding.push(send(&publisher, parcel, places, &room).await);
+                    let sent = send(&publisher, parcel, places, &room).await;
+                    outstanding.push(sent);
                 }
             }
             Some(sent) = outstanding.next() => {
@@ -62,7 +63,12 @@ pub(super) async fn publish_all(
 /// Parcels by partition, each with the places of its entries.
 fn join(queued: Vec<Queued>) -> Vec<(Parcel, Vec<Place>)> {
     let mut by_partition: BTreeMap<Partition, (Vec<proto::EventEntry>, Vec<Place>)> = BTreeMap::new();
-    for Queued { partition, entry, place } in queued {
+    for Queued {
+        partition,
+        entry,
+        place,
+    } in queued
+    {
         let (entries, places) = by_partition.entry(partition).or_default();
         entries.push(entry);
         places.push(place);
@@ -89,10 +95,18 @@ async fn send(publisher: &Publisher, parcel: Parcel, places: Vec<Place>, room: &
             Err(error) => Err(error),
         };
         match acknowledged {
-            Ok(()) => Ok(Acked { partition: parcel.partition, ids: parcel.ids, places }),
+            Ok(()) => Ok(Acked {
+                partition: parcel.partition,
+                ids: parcel.ids,
+                places,
+            }),
             Err(error) => {
                 room.unpublished.fetch_add(entries, Relaxed);
-                tracing::debug!(error = error.chain(), entries, "events stay in the outbox for now");
+                tracing::debug!(
+                    error = error.chain(),
+                    entries,
+                    "events stay in the outbox for now"
+                );
                 Err(error)
             }
         }
@@ -103,7 +117,11 @@ async fn send(publisher: &Publisher, parcel: Parcel, places: Vec<Place>, room: &
 pub(super) async fn hand_over(publisher: &Publisher, parcel: &Parcel) -> Result<Vec<PubAck>, Error> {
     let mut acks = Vec::with_capacity(parcel.messages.len());
     for letter in &parcel.messages {
-        acks.push(publisher.publish_event(parcel.partition, &letter.id, letter.body.clone()).await?);
+        acks.push(
+            publisher
+                .publish_event(parcel.partition, &letter.id, letter.body.clone())
+                .await?,
+        );
     }
     Ok(acks)
 }

@@ -33,16 +33,14 @@ pub(super) struct Acked {
 }
 
 /// Removes until the loop that publishes is gone.
-pub(super) async fn remove_all(
-    store: Arc<dyn TaskStore>,
-    mut acked: mpsc::Receiver<Acked>,
-    room: Arc<Room>,
-) {
+pub(super) async fn remove_all(store: Arc<dyn TaskStore>, mut acked: mpsc::Receiver<Acked>, room: Arc<Room>) {
     let mut gathered = Vec::new();
     let mut failing = false;
     while acked.recv_many(&mut gathered, GATHER_MAX).await > 0 {
         tokio::time::sleep(GATHER).await;
-        while gathered.len() < GATHER_MAX && let Ok(more) = acked.try_recv() {
+        while gathered.len() < GATHER_MAX
+            && let Ok(more) = acked.try_recv()
+        {
             gathered.push(more);
         }
         let (calls, places) = calls(std::mem::take(&mut gathered));
@@ -71,7 +69,10 @@ fn calls(acked: Vec<Acked>) -> (Vec<(Partition, Vec<String>)>, Vec<Place>) {
     let mut places = Vec::new();
     let mut by_partition: BTreeMap<Partition, Vec<String>> = BTreeMap::new();
     for parcel in acked {
-        by_partition.entry(parcel.partition).or_default().extend(parcel.ids);
+        by_partition
+            .entry(parcel.partition)
+            .or_default()
+            .extend(parcel.ids);
         places.extend(parcel.places);
     }
     let mut calls = Vec::new();
@@ -92,7 +93,11 @@ async fn remove(
         Ok(result) => result.map_err(|error| error.to_string()),
         Err(_) => Err("no answer in time".to_owned()),
     };
-    let counter = if result.is_ok() { &room.removed } else { &room.unremoved };
+    let counter = if result.is_ok() {
+        &room.removed
+    } else {
+        &room.unremoved
+    };
     counter.fetch_add(entries, Relaxed);
     result
 }

@@ -30,9 +30,14 @@ impl Announcer {
     ) -> Result<BTreeMap<Partition, Vec<String>>, Error> {
         let mut by_partition: BTreeMap<Partition, Vec<proto::EventEntry>> = BTreeMap::new();
         for entry in entries {
-            by_partition.entry(entry.partition).or_default().push(entry_to_wire(entry));
+            by_partition
+                .entry(entry.partition)
+                .or_default()
+                .push(entry_to_wire(entry));
         }
-        let parcels = by_partition.into_iter().flat_map(|(partition, entries)| pack(partition, entries));
+        let parcels = by_partition
+            .into_iter()
+            .flat_map(|(partition, entries)| pack(partition, entries));
         let (mut taken, mut failed) = (BTreeMap::<Partition, Vec<String>>::new(), None);
         for parcel in parcels {
             match self.publish_now(&parcel).await {
@@ -55,7 +60,11 @@ impl Announcer {
         let mut entries = Vec::new();
         while events.peek().is_some() {
             let events = events.by_ref().take(EVENTS_MAX).collect();
-            entries.push(proto::EventEntry { outbox_id: String::new(), events, refused: Vec::new() });
+            entries.push(proto::EventEntry {
+                outbox_id: String::new(),
+                events,
+                refused: Vec::new(),
+            });
         }
         for parcel in pack(partition, entries) {
             self.publish_now(&parcel).await?;
