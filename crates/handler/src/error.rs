@@ -4,6 +4,8 @@ use std::{borrow::Cow, error::Error, fmt, time::Duration};
 
 use domain::ErrorClass;
 
+use crate::StopReason;
+
 /// Most bytes of a code.
 const CODE_BYTES: usize = 64;
 
@@ -66,6 +68,23 @@ impl HandlerError {
     /// The error of a library that has no error type of its own, such as `anyhow`: transient, `handler_error`.
     pub fn from_boxed(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::transient("handler_error", source)
+    }
+
+    /// The run was ended early, as its stop signal asked. The executor knows why, and decides what follows.
+    #[must_use]
+    pub fn stopped(reason: StopReason) -> Self {
+        let (class, code, message) = match reason {
+            StopReason::Cancelled => (ErrorClass::Transient, "cancelled", "the task was cancelled"),
+            StopReason::Reset => (ErrorClass::Transient, "reset", "the task was reset"),
+            StopReason::TimedOut => (
+                ErrorClass::Timeout,
+                "run_timeout",
+                "the run took longer than run_timeout",
+            ),
+            StopReason::LeaseLost => (ErrorClass::Lost, "lease_lost", "the lease was lost"),
+            StopReason::ShuttingDown => (ErrorClass::Transient, "shutting_down", "the executor stops"),
+        };
+        Self::new(class, code, message)
     }
 
     /// The same failure, with what was attempted in front of the message.

@@ -1,5 +1,7 @@
 //! The trait of all handlers: bytes in, bytes out.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 
@@ -18,4 +20,9 @@ pub trait TaskHandler: Send + Sync + 'static {
     /// # Errors
     /// What went wrong; its class decides whether there is another attempt. A panic counts as transient.
     async fn run(&self, ctx: &TaskContext, payload: Bytes) -> Result<Bytes, HandlerError>;
+
+    /// How long the run may need to end by itself once its stop signal came; after that its future is dropped.
+    fn stop_grace(&self) -> Duration {
+        Duration::from_secs(2)
+    }
 }
