@@ -1,1 +1,127 @@
-//! Owns work: claims, runs handlers, heartbeats, completes.
+//! Owns work: claims, runs handlers, heartbeats, completes; belongs to one pool.
+//!
+//! A run is protected by its lease in the store from the moment of the claim; messages are acked right after it.
+//! Start reading at [`run`], then `pull.rs` (where work comes from), `attempt.rs` (what a run is) and `end.rs`.
+
+mod attempt;
+mod claim;
+mod drain;
+mod end;
+mod heartbeat;
+mod playing;
+mod pull;
+mod report;
+mod runs;
+mod tiers;
+
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+
+use admission::Types;
+use domain::TypeSpec;
+use handler::TaskHandler;
+use messaging::{Announcer, Bus};
+use runtime::{Shutdown, Tasks};
+use store::{Origin, TaskStore};
+use telemetry::Metrics;
+use tokio::sync::Semaphore;
+
+use crate::runs::Runs;
+
+/// Gives the handler of a type, or says why there is none.
+pub type HandlerSource = Arc<dyn Fn(&TypeSpec) -> Result<Arc<dyn TaskHandler>, String> + Send + Sync>;
+/// Opens a further connection to the store, for the thread of the heartbeats.
+pub type OpenStore = Arc<
+    dyn Fn() -> Pin<Box<dyn Future<Output = Result<Arc<dyn TaskStore>, store::Error>> + Send>> + Send + Sync,
+>;
+
+/// What an executor is.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Its name, one of its own.
+    pub id: String,
+    /// The node, for timelines and logs.
+    pub node: String,
+    /// The pool that it works for.
+    pub pool: String,
+    /// Tasks at once.
+    pub concurrency: u32,
+    /// How long a claim lasts without a heartbeat.
+    pub lease: Duration,
+    /// How long running tasks may go on once it drains.
+    pub drain_grace: Duration,
+    /// Bytes kept of what a handler prints.
+    pub output_bytes: usize,
+    /// Most bytes of a result.
+    pub result_bytes: usize,
+}
+
+/// What an executor works with.
+#[derive(Clone)]
+pub struct Parts {
+    /// The task state.
+    pub store: Arc<dyn TaskStore>,
+    /// A further connection to it.
+    pub open_store: OpenStore,
+    /// Where hints come from.
+    pub bus: Bus,
+    /// Where transitions go.
+    pub announcer: Announcer,
+    /// The task types.
+    pub types: Types,
+    /// The handlers.
+    pub handlers: HandlerSource,
+    /// What is counted.
+    pub metrics: Metrics,
+}
+
+/// The state that the loops of one executor share.
+struct Executor {
+    config: Config,
+    parts: Parts,
+    origin: Origin,
+    slots: Arc<Semaphore>,
+    runs: Runs,
+    counts: report::Counts,
+}
+
+impl Executor {
+    fn lease_ms(&self) -> i64 {
+        i64::try_from(self.config.lease.as_millis()).unwrap_or(i64::MAX)
+    }
+}
+
+/// Works until `shutdown`, then drains: finishes what it can within the grace and hands the rest back.
+///
+/// # Errors
+/// When the pool has no valid name, or the heartbeats get no thread.
+pub async fn run(config: Config, parts: Parts, shutdown: Shutdown) -> Result<(), String> {
+    let puller = parts.bus.work(&config.pool).map_err(|error| error.to_string())?;
+    let executor = Arc::new(Executor {
+        origin: Origin {
+            actor: "executor".into(),
+            node: config.node.clone(),
+            reason: String::new(),
+        },
+        slots: Arc::new(Semaphore::new(config.concurrency as usize)),
+        runs: Runs::default(),
+        counts: report::Counts::default(),
+        config,
+        parts,
+    });
+    let ends = end::start(Arc::clone(&executor));
+    let heartbeats = heartbeat::start(&executor)?;
+    let mut tasks = Tasks::new(shutdown.clone());
+    tasks.spawn(
+        "pull",
+        pull::run(Arc::clone(&executor), puller, ends, shutdown.clone()),
+    );
+    tasks.spawn("report", report::run(Arc::clone(&executor), shutdown.clone()));
+    tasks.spawn(
+        "nudges",
+        heartbeat::nudges(Arc::clone(&executor), shutdown.clone()),
+    );
+    tasks.run(Duration::from_secs(10)).await;
+    drain::drain(&executor).await;
+    heartbeats.stop();
+    Ok(())
+}

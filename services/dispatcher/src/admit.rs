@@ -1,0 +1,154 @@
+//! Turns submissions from the wire into tasks.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use admission::{Problem, check, refuse};
+use bytes::Bytes;
+use domain::{Partition, TaskId, Tier};
+use proto::{AdmitOutcome, AdmitResult, ReadyHint, Submission};
+use store::{Admitted, Error, Hint, NewTask, Origin};
+
+use crate::{Dispatcher, playing, ready};
+
+/// How long an admission is tried before the message is left to come again.
+const ADMIT_LIMIT: Duration = Duration::from_secs(4);
+
+/// A submission that was checked: a task, or the first thing that is wrong with it.
+pub(crate) type Checked = Result<NewTask, AdmitResult>;
+
+fn shape<'a>(
+    wire: &'a Submission,
+    key: &'a str,
+    tier: Option<Tier>,
+    traceparent: &'a str,
+) -> admission::Submission<'a> {
+    let tier = u8::try_from(wire.tier).ok().and_then(Tier::from_u8).or(tier);
+    let now = runtime::clock::now_ms();
+    admission::Submission {
+        task_type: &wire.task_type,
+        payload: Bytes::copy_from_slice(&wire.payload),
+        idempotency_key: key,
+        pool: &wire.pool,
+        tier: tier.map_or("", Tier::as_str),
+        at: wire.at_ms,
+        expire_after_ms: if wire.expire_at_ms > 0 {
+            (wire.expire_at_ms - now).max(1)
+        } else {
+            0
+        },
+        max_retry: wire.max_retry,
+        batch_id: TaskId::from_slice(&wire.batch_id).ok(),
+        batch_row: wire.batch_row,
+        parent_id: TaskId::from_slice(&wire.parent_id).ok(),
+        traceparent,
+        ..admission::Submission::default()
+    }
+}
+
+/// Checks one; with `keep`, bad input becomes a dead task where it can.
+pub(crate) async fn checked(
+    dispatcher: &Dispatcher,
+    wire: &Submission,
+    key: &str,
+    tier: Option<Tier>,
+    traceparent: &str,
+    keep: bool,
+) -> Checked {
+    let limits = &dispatcher.config.limits;
+    let mut types = dispatcher.parts.types.table();
+    if types.get(&wire.task_type).is_none() {
+        types = dispatcher.parts.types.refresh().await.unwrap_or(types);
+    }
+    let problems = match check(shape(wire, key, tier, traceparent), &types, limits) {
+        Ok(task) => return Ok(task),
+        Err(problems) => problems,
+    };
+    let kept = keep
+        .then(|| refuse(shape(wire, key, tier, traceparent), &problems, &types, limits))
+        .flatten();
+    kept.ok_or_else(|| refused("invalid_input", problems.first()))
+}
+
+pub(crate) fn refused(code: &str, problem: Option<&Problem>) -> AdmitResult {
+    AdmitResult {
+        outcome: AdmitOutcome::Refused.into(),
+        error_code: code.to_owned(),
+        error: problem
+            .map(|problem| format!("{} {}; {}", problem.field, problem.reason, problem.remedy))
+            .unwrap_or_default(),
+        field: problem.map(|problem| problem.field.clone()).unwrap_or_default(),
+        ..AdmitResult::default()
+    }
+}
+
+/// Admits tasks of any partitions; the answers in their order.
+pub(crate) async fn admit(
+    dispatcher: &Dispatcher,
+    actor: &str,
+    tasks: Vec<NewTask>,
+) -> Vec<Result<Admitted, Error>> {
+    let partitions = dispatcher.parts.store.partitions();
+    let mut groups: HashMap<Partition, Vec<(usize, NewTask)>> = HashMap::new();
+    let mut answers: Vec<Result<Admitted, Error>> = Vec::with_capacity(tasks.len());
+    for (at, task) in tasks.into_iter().enumerate() {
+        answers.push(Err(Error::Corrupt("not answered".into())));
+        groups
+            .entry(task.id.partition(partitions))
+            .or_default()
+            .push((at, task));
+    }
+    for (partition, group) in groups {
+        for part in group.chunks(store::BATCH_MAX) {
+            let tasks: Vec<_> = part.iter().map(|(_, task)| task.clone()).collect();
+            match admit_part(dispatcher, actor, partition, &tasks).await {
+                Ok(items) => part
+                    .iter()
+                    .zip(items)
+                    .for_each(|((at, _), item)| answers[*at] = Ok(item)),
+                Err(error) => {
+                    let said = error.to_string();
+                    part.iter()
+                        .for_each(|(at, _)| answers[*at] = Err(Error::Full(said.clone())));
+                }
+            }
+        }
+    }
+    answers
+}
+
+async fn admit_part(
+    dispatcher: &Dispatcher,
+    actor: &str,
+    partition: Partition,
+    tasks: &[NewTask],
+) -> Result<Vec<Admitted>, Error> {
+    let origin = Origin {
+        actor: actor.to_owned(),
+        node: dispatcher.config.node.clone(),
+        reason: String::new(),
+    };
+    let call = |nonce| dispatcher.parts.store.admit(partition, nonce, &origin, tasks);
+    let reply = playing::answered(ADMIT_LIMIT, call).await?;
+    dispatcher.parts.announcer.announce(reply.outbox);
+    for (task, admitted) in tasks.iter().zip(&reply.items) {
+        if let Admitted::Created {
+            hint: Hint::Ready, ..
+        } = admitted
+        {
+            let hint = ReadyHint {
+                partition: partition.into(),
+                pool: task.pool.clone(),
+                tier: task.tier as u32,
+                task_type: task.task_type.clone(),
+            };
+            // This dispatcher knows at once; the one that orders the pool may be another.
+            ready::hear(dispatcher, &hint);
+            let _ = dispatcher.parts.bus.publisher().publish_ready(&hint).await;
+        }
+        if let Admitted::Created { .. } = admitted {
+            dispatcher.parts.metrics.submitted(&task.task_type, "nats");
+        }
+    }
+    Ok(reply.items)
+}

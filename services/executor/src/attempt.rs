@@ -1,0 +1,168 @@
+//! One run of one task: under its time limit, stoppable, and apart from all others.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::{ErrorClass, Partition, Task};
+use futures::FutureExt;
+use handler::{HandlerError, Output, StopReason, Stopper, TaskContext, TaskHandler};
+use sha2::{Digest, Sha256};
+use telemetry::Stage;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::end::{End, Ends, How};
+use crate::{Executor, runs::Running};
+
+/// How long a handler may take to end once it is told to; a command needs it for TERM, grace and KILL.
+const STOP_GRACE: Duration = Duration::from_secs(8);
+
+/// Starts the run of a claimed task.
+pub(crate) fn start(
+    executor: &Arc<Executor>,
+    partition: Partition,
+    task: Task,
+    payload: Bytes,
+    permit: OwnedSemaphorePermit,
+    ends: &Ends,
+) {
+    let Some(token) = task.lease_token else { return };
+    let (stopper, signal) = Stopper::new();
+    let stopper = Arc::new(stopper);
+    executor.runs.add(
+        task.id,
+        Running {
+            partition,
+            token,
+            stopper: Arc::clone(&stopper),
+        },
+    );
+    let (executor, ends) = (Arc::clone(executor), ends.clone());
+    tokio::spawn(async move {
+        let output = Output::new(executor.config.output_bytes);
+        let context = TaskContext::builder(task.id, task.task_type.clone())
+            .attempt(task.attempt)
+            .planned_at((task.planned_at > 0).then_some(task.planned_at))
+            .traceparent(telemetry::traceparent(
+                task.id,
+                Stage::Run,
+                task.attempt,
+                task.sampled,
+            ))
+            .run_timeout(run_timeout(&task))
+            .output(output.clone())
+            .stop(signal)
+            .build();
+        let how = run(&executor, &task, payload, &context, &stopper).await;
+        ends.send(End {
+            partition,
+            task,
+            token,
+            how,
+            output: output.finish(),
+            permit,
+        })
+        .await;
+    });
+}
+
+fn run_timeout(task: &Task) -> Duration {
+    Duration::from_millis(u64::try_from(task.run_timeout_ms).unwrap_or(0))
+}
+
+async fn run(
+    executor: &Executor,
+    task: &Task,
+    payload: Bytes,
+    context: &TaskContext,
+    stopper: &Stopper,
+) -> How {
+    if Sha256::digest(&payload)[..] != task.payload_sha256 {
+        executor.parts.metrics.io_mismatch("payload");
+        let said = "the payload is not the one that was submitted";
+        return How::Failed(HandlerError::new(
+            ErrorClass::Deterministic,
+            "payload_digest",
+            said,
+        ));
+    }
+    let handler = match handler_of(executor, task).await {
+        Ok(handler) => handler,
+        Err(reason) => return How::Failed(HandlerError::new(ErrorClass::Transient, "no_handler", reason)),
+    };
+    let running = AssertUnwindSafe(handler.run(context, payload)).catch_unwind();
+    tokio::pin!(running);
+    let ended = tokio::select! {
+        ended = &mut running => Some(ended),
+        () = tokio::time::sleep(run_timeout(task)) => {
+            stopper.stop(StopReason::TimedOut);
+            None
+        }
+        _ = context.stop().requested() => None,
+    };
+    if let Some(ended) = ended {
+        return result(executor, ended);
+    }
+    // The run is ended first: the handler's own way, else by dropping it. Only then its end is told.
+    let _ = tokio::time::timeout(STOP_GRACE, &mut running).await;
+    match context.stop().reason() {
+        Some(StopReason::TimedOut) | None => How::TimedOut,
+        Some(StopReason::LeaseLost) => How::LeaseLost,
+        Some(StopReason::Cancelled | StopReason::Reset) => How::Stopped,
+        Some(StopReason::ShuttingDown) => How::HandedBack,
+    }
+}
+
+async fn handler_of(executor: &Executor, task: &Task) -> Result<Arc<dyn TaskHandler>, String> {
+    let spec = spec_of(executor, &task.task_type).await?;
+    (executor.parts.handlers)(&spec)
+}
+
+/// The definition of a type, read again where this executor does not know it yet.
+pub(crate) async fn spec_of(executor: &Executor, name: &str) -> Result<domain::TypeSpec, String> {
+    let known = |table: &admission::TypeTable| match table.get(name) {
+        Some(Ok(known)) => Some(known.spec().clone()),
+        Some(Err(_)) | None => None,
+    };
+    if let Some(spec) = known(&executor.parts.types.table()) {
+        return Ok(spec);
+    }
+    executor
+        .parts
+        .types
+        .refresh()
+        .await
+        .map_err(|error| error.to_string())?;
+    known(&executor.parts.types.table()).ok_or_else(|| format!("type {name:?} is not declared; apply it"))
+}
+
+type Ended = Result<Result<Bytes, HandlerError>, Box<dyn std::any::Any + Send>>;
+
+fn result(executor: &Executor, ended: Ended) -> How {
+    match ended {
+        Ok(Ok(result)) if result.len() > executor.config.result_bytes => {
+            let said = format!(
+                "the result has {} bytes, at most {} are kept",
+                result.len(),
+                executor.config.result_bytes
+            );
+            How::Failed(HandlerError::new(
+                ErrorClass::Deterministic,
+                "result_too_large",
+                said,
+            ))
+        }
+        Ok(Ok(result)) => How::Done(result),
+        Ok(Err(error)) => How::Failed(error),
+        Err(panic) => {
+            let message = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let message = message.or_else(|| panic.downcast_ref::<String>().cloned());
+            let said = format!(
+                "the handler panicked: {}",
+                message.unwrap_or_else(|| "without a message".into())
+            );
+            How::Failed(HandlerError::new(ErrorClass::Transient, "panic", said))
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Claims the tasks of a hint, and starts their runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::{Partition, TaskId, Tier};
+use messaging::WorkMessage;
+use store::{Claim, ClaimItem, Claimed};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::{Executor, attempt, end::Ends, playing};
+
+/// How long a claim is tried: as long as the hint is worth something.
+const CLAIM_LIMIT: Duration = Duration::from_secs(8);
+
+/// Takes slots for the message and claims in the background; what finds no slot is handed back.
+pub(crate) fn start(executor: &Arc<Executor>, message: WorkMessage, ends: &Ends) {
+    let mut permits = Vec::new();
+    for _ in &message.hint.items {
+        match Arc::clone(&executor.slots).try_acquire_owned() {
+            Ok(permit) => permits.push(permit),
+            Err(_) => break,
+        }
+    }
+    tokio::spawn(claim(Arc::clone(executor), message, permits, ends.clone()));
+}
+
+async fn claim(
+    executor: Arc<Executor>,
+    message: WorkMessage,
+    permits: Vec<OwnedSemaphorePermit>,
+    ends: Ends,
+) {
+    let partition = Partition::try_from(message.hint.partition).unwrap_or(Partition::MAX);
+    let known = |item: &proto::WorkItem| TaskId::from_slice(&item.task_id).ok();
+    let ids: Vec<_> = message.hint.items.iter().filter_map(known).collect();
+    let valid = |id: &TaskId| id.partition(executor.parts.store.partitions()) == partition;
+    if !ids.iter().all(valid) {
+        tracing::warn!(partition, "a hint names tasks of another partition");
+        let _ = message.ack().await;
+        return;
+    }
+    let (mine, rest) = ids.split_at(permits.len().min(ids.len()));
+    let handed_back = hand_back(&executor, partition, rest);
+    let claimed = claim_all(&executor, partition, mine, message.tier, permits, &ends);
+    let (claimed, ()) = tokio::join!(claimed, handed_back);
+    executor.counts.take(ids.len());
+    // No answer from the store, no ack: the hint then comes again.
+    if claimed && let Err(error) = message.ack().await {
+        tracing::debug!(%error, "a hint could not be acked");
+    }
+}
+
+async fn hand_back(executor: &Executor, partition: Partition, ids: &[TaskId]) {
+    if ids.is_empty() {
+        return;
+    }
+    let call = |nonce| executor.parts.store.undispatch(partition, nonce, ids);
+    if let Err(error) = playing::answered(CLAIM_LIMIT, call).await {
+        tracing::debug!(%error, "tasks without a slot stay dispatched until their lease ends");
+    }
+}
+
+async fn claim_all(
+    executor: &Arc<Executor>,
+    partition: Partition,
+    ids: &[TaskId],
+    tier: Tier,
+    permits: Vec<OwnedSemaphorePermit>,
+    ends: &Ends,
+) -> bool {
+    if ids.is_empty() {
+        return true;
+    }
+    let item = |id: &TaskId| {
+        let [random, _] = halves(playing::nonce());
+        ClaimItem {
+            id: *id,
+            effective_tier: tier,
+            random,
+        }
+    };
+    let claim = Claim {
+        executor_id: executor.config.id.clone(),
+        lease_ms: executor.lease_ms(),
+        items: ids.iter().map(item).collect(),
+    };
+    let call = |nonce| {
+        executor
+            .parts
+            .store
+            .claim(partition, nonce, &executor.origin, &claim)
+    };
+    let reply = match playing::answered(CLAIM_LIMIT, call).await {
+        Ok(reply) => reply,
+        Err(error) => {
+            tracing::warn!(%error, partition, tasks = ids.len(), "a claim got no answer");
+            return false;
+        }
+    };
+    executor.parts.announcer.announce(reply.outbox);
+    for (claimed, permit) in reply.items.into_iter().zip(permits) {
+        match claimed {
+            Claimed::Run { task, payload } => {
+                attempt::start(executor, partition, *task, payload, permit, ends)
+            }
+            Claimed::Refused(why) => tracing::debug!(why = why.as_str(), "a claim was refused"),
+            Claimed::Expired => {}
+        }
+    }
+    true
+}
+
+fn halves(nonce: [u8; 16]) -> [[u8; 8]; 2] {
+    let (mut a, mut b) = ([0; 8], [0; 8]);
+    a.copy_from_slice(&nonce[..8]);
+    b.copy_from_slice(&nonce[8..]);
+    [a, b]
+}

@@ -1,0 +1,79 @@
+//! The runs of this executor: what the heartbeats renew.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use domain::{Partition, TaskId, Token};
+use handler::{StopReason, Stopper};
+use tokio::sync::Notify;
+
+/// A run under a lease.
+pub(crate) struct Running {
+    pub(crate) partition: Partition,
+    pub(crate) token: Token,
+    pub(crate) stopper: Arc<Stopper>,
+}
+
+/// All of them, by task.
+#[derive(Default)]
+pub(crate) struct Runs {
+    map: Mutex<HashMap<TaskId, Running>>,
+    emptied: Notify,
+    /// Asks the heartbeats to come early: somebody wants a run to stop.
+    pub(crate) nudged: Notify,
+}
+
+/// A run as the heartbeat names it: task and token.
+pub(crate) type Lease = (TaskId, Token);
+
+impl Runs {
+    fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, Running>> {
+        self.map.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn add(&self, id: TaskId, run: Running) {
+        self.lock().insert(id, run);
+    }
+
+    /// Ends the care for a run, unless a later claim of the same task took its place.
+    pub(crate) fn remove(&self, (id, token): Lease) {
+        let mut map = self.lock();
+        if map.get(&id).is_some_and(|run| run.token == token) {
+            map.remove(&id);
+        }
+        if map.is_empty() {
+            self.emptied.notify_waiters();
+        }
+    }
+
+    pub(crate) fn stop(&self, (id, token): Lease, reason: StopReason) {
+        if let Some(run) = self.lock().get(&id).filter(|run| run.token == token) {
+            run.stopper.stop(reason);
+        }
+    }
+
+    pub(crate) fn stop_all(&self, reason: StopReason) {
+        self.lock().values().for_each(|run| run.stopper.stop(reason));
+    }
+
+    pub(crate) fn by_partition(&self) -> HashMap<Partition, Vec<Lease>> {
+        let mut leases: HashMap<_, Vec<_>> = HashMap::new();
+        for (id, run) in self.lock().iter() {
+            leases.entry(run.partition).or_default().push((*id, run.token));
+        }
+        leases
+    }
+
+    /// Waits until nothing runs.
+    pub(crate) async fn empty(&self) {
+        loop {
+            let emptied = self.emptied.notified();
+            tokio::pin!(emptied);
+            emptied.as_mut().enable();
+            if self.lock().is_empty() {
+                return;
+            }
+            emptied.await;
+        }
+    }
+}
