@@ -3,20 +3,23 @@
 //! [`TaskStore`] is what every store offers; each verb works on a bounded batch of tasks of one partition.
 //! A refusal of one task is a value in the reply; an [`Error`] means that the whole call did nothing, or that no
 //! answer came, and the caller plays it again with the same [`Nonce`] (I12).
+//! [`Model`] is one in memory.
 
 mod error;
 mod event;
+mod model;
 mod read;
 mod trait_;
 mod verbs;
 
 pub use error::Error;
 pub use event::{OutboxEntry, TaskEvent};
+pub use model::{Clock, Model};
 pub use read::{BatchCounts, Listed, Page, PartitionStats, QueueStats, TaskFilter, TaskView};
 pub use trait_::TaskStore;
 pub use verbs::{
-    Admitted, Claim, ClaimItem, Claimed, Dispatch, Dispatched, Failure, Finish, Heartbeat, Hint,
-    NewTask, Nonce, Operation, Origin, Recorded, Released, Removed, Reply, Retention, Verdict,
+    Admitted, Claim, ClaimItem, Claimed, Dispatch, Dispatched, Failure, Finish, Heartbeat, Hint, NewTask,
+    Nonce, Operation, Origin, Recorded, Released, Removed, Reply, Retention, Verdict,
 };
 
 /// Most tasks in one call of a verb.

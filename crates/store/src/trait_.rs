@@ -5,9 +5,9 @@ use bytes::Bytes;
 use domain::{Millis, Partition, TaskId, TimelineItem, Token, TypeSpec};
 
 use crate::{
-    Admitted, BatchCounts, Claim, Claimed, Dispatch, Dispatched, Error, Failure, Finish, Heartbeat,
-    Listed, NewTask, Nonce, Operation, Origin, OutboxEntry, Page, PartitionStats, QueueStats,
-    Recorded, Released, Removed, Reply, Retention, TaskEvent, TaskFilter, TaskView, Verdict,
+    Admitted, BatchCounts, Claim, Claimed, Dispatch, Dispatched, Error, Failure, Finish, Heartbeat, Listed,
+    NewTask, Nonce, Operation, Origin, OutboxEntry, Page, PartitionStats, QueueStats, Recorded, Released,
+    Removed, Reply, Retention, TaskEvent, TaskFilter, TaskView, Verdict,
 };
 
 /// The authoritative task state. Verbs that change tasks work on one partition; a call with tasks of another is
@@ -27,12 +27,8 @@ pub trait TaskStore: Send + Sync + 'static {
     ) -> Result<Reply<Admitted>, Error>;
 
     /// Takes ready tasks out of the queue, by turns of the types or oldest first. No transition, no event.
-    async fn dispatch(
-        &self,
-        partition: Partition,
-        nonce: Nonce,
-        ask: &Dispatch,
-    ) -> Result<Dispatched, Error>;
+    async fn dispatch(&self, partition: Partition, nonce: Nonce, ask: &Dispatch)
+    -> Result<Dispatched, Error>;
 
     /// Claims dispatched tasks.
     async fn claim(
@@ -44,12 +40,8 @@ pub trait TaskStore: Send + Sync + 'static {
     ) -> Result<Reply<Claimed>, Error>;
 
     /// Puts dispatched tasks that nobody can start back into their queues. No transition, no event.
-    async fn undispatch(
-        &self,
-        partition: Partition,
-        nonce: Nonce,
-        ids: &[TaskId],
-    ) -> Result<Released, Error>;
+    async fn undispatch(&self, partition: Partition, nonce: Nonce, ids: &[TaskId])
+    -> Result<Released, Error>;
 
     /// Renews leases.
     async fn heartbeat(
@@ -139,11 +131,7 @@ pub trait TaskStore: Send + Sync + 'static {
     ) -> Result<Removed, Error>;
 
     /// Counts indices against records and mends what differs (I9); the mended, by invariant. One bounded slice a call.
-    async fn sweep(
-        &self,
-        partition: Partition,
-        nonce: Nonce,
-    ) -> Result<Vec<(&'static str, u64)>, Error>;
+    async fn sweep(&self, partition: Partition, nonce: Nonce) -> Result<Vec<(&'static str, u64)>, Error>;
 
     /// The recorder's write: position of the stream and statistics in one step. `epoch` is the stream's creation time; a
     /// position of another epoch starts anew.
@@ -176,8 +164,7 @@ pub trait TaskStore: Send + Sync + 'static {
     async fn timeline(&self, id: TaskId) -> Result<Vec<TimelineItem>, Error>;
 
     /// What the handler printed in an attempt; the newest if none is named.
-    async fn output(&self, id: TaskId, attempt: Option<u32>)
-    -> Result<Option<(u32, Bytes)>, Error>;
+    async fn output(&self, id: TaskId, attempt: Option<u32>) -> Result<Option<(u32, Bytes)>, Error>;
 
     /// Tasks, newest first.
     async fn list(&self, filter: &TaskFilter, page: &Page) -> Result<Listed, Error>;
@@ -189,11 +176,7 @@ pub trait TaskStore: Send + Sync + 'static {
     async fn stats(&self, partition: Partition) -> Result<PartitionStats, Error>;
 
     /// The ready queues of these pools in a partition.
-    async fn queues(
-        &self,
-        partition: Partition,
-        pools: &[String],
-    ) -> Result<Vec<QueueStats>, Error>;
+    async fn queues(&self, partition: Partition, pools: &[String]) -> Result<Vec<QueueStats>, Error>;
 
     /// Hourly statistics since `since`: (hour, field, count), fields as the recorder wrote them.
     async fn hours(&self, since: Millis) -> Result<Vec<(Millis, String, u64)>, Error>;

@@ -1,0 +1,80 @@
+//! The recorder's side: position and statistics in one step, and what it has not seen yet.
+
+use domain::{Millis, Status};
+
+use super::shard::{Shard, event_of};
+use crate::{BATCH_MAX, OutboxEntry, Recorded, TaskEvent};
+
+const HOUR_MS: Millis = 3_600_000;
+
+impl Shard {
+    pub(super) fn record(&mut self, epoch: i64, position: u64, events: &[TaskEvent]) -> Recorded {
+        if self.recorded.0 == epoch && self.recorded.1 >= position {
+            return Recorded {
+                fresh: 0,
+                repeated: events.len(),
+                position: self.recorded.1,
+            };
+        }
+        self.recorded = (epoch, position);
+        let fresh = events.iter().filter(|event| self.count(event)).count();
+        Recorded {
+            fresh,
+            repeated: events.len() - fresh,
+            position,
+        }
+    }
+
+    /// Counts one event; whether it is the first time. A task that is gone was counted whole before it went.
+    fn count(&mut self, event: &TaskEvent) -> bool {
+        let Some(record) = self.records.get_mut(&event.task_id) else {
+            return false;
+        };
+        if !record.seen.insert(event.version) {
+            return false;
+        }
+        let hour = event.at - event.at.rem_euclid(HOUR_MS);
+        let mut add = |what: &str, by: i64| {
+            if let Ok(by @ 1..) = u64::try_from(by) {
+                let field = format!("{}|{what}", event.task_type);
+                *self.hours.entry((hour, field)).or_default() += by;
+            }
+        };
+        add(event.to.as_str(), 1);
+        if event.to == Status::Running {
+            add("wait_ms", event.wait_ms);
+        }
+        add("run_ms", event.run_ms);
+        true
+    }
+
+    pub(super) fn unrecorded(&self, cursor: u64) -> (Vec<TaskEvent>, Option<u64>) {
+        let start = usize::try_from(cursor)
+            .unwrap_or(usize::MAX)
+            .min(self.order.len());
+        let slice = &self.order[start..self.order.len().min(start + BATCH_MAX)];
+        let events = slice
+            .iter()
+            .filter_map(|id| self.records.get(id))
+            .filter(|record| !record.is_recorded())
+            .flat_map(|record| record.timeline.iter().map(|item| event_of(&record.task, item)))
+            .collect();
+        let next = (slice.len() == BATCH_MAX).then_some(cursor + BATCH_MAX as u64);
+        (events, next)
+    }
+
+    pub(super) fn waiting(&self, entry: Option<&OutboxEntry>) -> bool {
+        entry
+            .and_then(|entry| entry.id.parse().ok())
+            .is_some_and(|number: u64| self.outbox.contains_key(&number))
+    }
+
+    pub(super) fn waiting_since(&self, until: Millis, limit: usize) -> Vec<OutboxEntry> {
+        self.outbox
+            .iter()
+            .filter(|(_, events)| events.first().is_none_or(|event| event.at <= until))
+            .take(limit)
+            .map(|(number, events)| self.entry(*number, events.clone()))
+            .collect()
+    }
+}
