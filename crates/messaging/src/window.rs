@@ -117,7 +117,8 @@ impl Window {
 
     /// Ends everything in flight: its acknowledgements were lost with the connection.
     pub(crate) fn fail_all(&self, core: &Core) {
-        for (slot, ticket) in self.locked().sent_before(None) {
+        let all = self.locked().sent_before(None);
+        for (slot, ticket) in all {
             if let Some(waiter) = self.take(slot, ticket) {
                 settle(core, waiter, Err(Error::Interrupted));
             }
