@@ -21,6 +21,7 @@ ROWS = [
     ["gengfu-telemetry"],
     ["gengfu-runtime"],
     ["gengfu-store"],
+    ["gengfu-admission"],
     ["gengfu-store-redis"],
     ["gengfu-messaging"],
     ["gengfu-handler"],
