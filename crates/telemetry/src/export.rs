@@ -3,8 +3,9 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
+        mpsc as std_mpsc,
     },
     thread,
     time::Duration,
@@ -40,7 +41,6 @@ pub struct Spans {
     queue: mpsc::Sender<Item>,
     counts: Arc<Counts>,
     scope: InstrumentationScope,
-    thread: Arc<Mutex<Option<thread::JoinHandle<()>>>>,
 }
 
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ struct Counts {
 enum Item {
     Span(Box<SpanData>),
     Flush(oneshot::Sender<()>),
-    Stop,
+    Stop(std_mpsc::SyncSender<()>),
 }
 
 impl Spans {
@@ -74,19 +74,14 @@ impl Spans {
         let (queue, waiting) = mpsc::channel(QUEUE_SPANS);
         let counts = Arc::new(Counts::default());
         let shared = Arc::clone(&counts);
-        let thread = thread::Builder::new()
+        thread::Builder::new()
             .name("spans".into())
             .spawn(move || runtime.block_on(send_all(&exporter, waiting, &shared)))
             .map_err(Error::Thread)?;
         let scope = InstrumentationScope::builder("gengfu")
             .with_version(env!("CARGO_PKG_VERSION"))
             .build();
-        Ok(Self {
-            queue,
-            counts,
-            scope,
-            thread: Arc::new(Mutex::new(Some(thread))),
-        })
+        Ok(Self { queue, counts, scope })
     }
 
     /// Queues a span, or drops and counts it where the queue is full. Never waits.
@@ -109,7 +104,7 @@ impl Spans {
         self.counts.sent.load(Ordering::Relaxed)
     }
 
-    /// Waits until all spans queued before have been sent or dropped, at most about 5 s.
+    /// Waits until all spans queued before have been sent or dropped, at most 10 s.
     pub async fn flush(&self) {
         let (done, wait) = oneshot::channel();
         let asked = self.queue.send_timeout(Item::Flush(done), REQUEST_TIMEOUT).await;
@@ -118,14 +113,12 @@ impl Spans {
         }
     }
 
-    /// Sends what waits and ends the thread; blocks for at most the time of one request.
+    /// Sends what waits and ends the thread; blocks for at most 5 s.
     pub(crate) fn stop(&self) {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (done, wait) = std_mpsc::sync_channel(1);
         // A full queue means that the collector is away: then nothing is worth waiting for.
-        if let Some(thread) = thread
-            && self.queue.try_send(Item::Stop).is_ok()
-        {
-            let _ = thread.join();
+        if self.queue.try_send(Item::Stop(done)).is_ok() {
+            let _ = wait.recv_timeout(REQUEST_TIMEOUT);
         }
     }
 }
@@ -160,47 +153,50 @@ fn exporter(origin: &Origin) -> Result<SpanExporter, Error> {
     Ok(exporter)
 }
 
+/// Why a batch goes out.
+enum Gathered {
+    Due,
+    Flushed(oneshot::Sender<()>),
+    Stopped(Option<std_mpsc::SyncSender<()>>),
+}
+
 async fn send_all(exporter: &SpanExporter, mut waiting: mpsc::Receiver<Item>, counts: &Counts) {
     let mut batch = Vec::with_capacity(BATCH_SPANS);
     let mut failing = false;
     loop {
-        let mut flushed = Vec::new();
-        let ended = gather(&mut waiting, &mut batch, &mut flushed).await;
+        let why = gather(&mut waiting, &mut batch).await;
         if !batch.is_empty() {
             failing = send(exporter, std::mem::take(&mut batch), counts, failing).await;
         }
-        for done in flushed {
-            let _ = done.send(());
-        }
-        if ended {
-            return;
+        match why {
+            Gathered::Due => {}
+            // Who waited may have given up.
+            Gathered::Flushed(done) => drop(done.send(())),
+            Gathered::Stopped(done) => {
+                let _ = done.map(|done| done.send(()));
+                return;
+            }
         }
     }
 }
 
-/// Fills the batch until it is full, its time is up, or somebody waits for it; true when all is over.
-async fn gather(
-    waiting: &mut mpsc::Receiver<Item>,
-    batch: &mut Vec<SpanData>,
-    flushed: &mut Vec<oneshot::Sender<()>>,
-) -> bool {
+/// Fills the batch until it is full, its time is up, or somebody waits for it.
+async fn gather(waiting: &mut mpsc::Receiver<Item>, batch: &mut Vec<SpanData>) -> Gathered {
     let mut next = waiting.recv().await;
     let until = tokio::time::Instant::now() + GATHER;
     loop {
         match next {
             Some(Item::Span(span)) => batch.push(*span),
-            Some(Item::Flush(done)) => {
-                flushed.push(done);
-                return false;
-            }
-            Some(Item::Stop) | None => return true,
+            Some(Item::Flush(done)) => return Gathered::Flushed(done),
+            Some(Item::Stop(done)) => return Gathered::Stopped(Some(done)),
+            None => return Gathered::Stopped(None),
         }
         if batch.len() == BATCH_SPANS {
-            return false;
+            return Gathered::Due;
         }
         match tokio::time::timeout_at(until, waiting.recv()).await {
             Ok(item) => next = item,
-            Err(_) => return false,
+            Err(_) => return Gathered::Due,
         }
     }
 }

@@ -16,6 +16,8 @@ use crate::error::Error;
 
 /// Bytes that may wait to be written.
 const WAITING_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes that are written at once, whatever else may come.
+const MANY_BYTES: usize = WAITING_BYTES / 8;
 /// How long the writer lets lines gather: one write for many lines costs a tenth of a write for each.
 const GATHER: Duration = Duration::from_millis(5);
 /// How long a flush waits for a reader that does not read.
@@ -81,10 +83,11 @@ impl LineWriter {
             self.0.0.dropped_ever.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        let first = state.waiting.is_empty();
+        let before = state.waiting.len();
         state.waiting.extend_from_slice(line);
+        let wake = before == 0 || (before < MANY_BYTES && state.waiting.len() >= MANY_BYTES);
         drop(state);
-        if first {
+        if wake {
             self.0.0.changed.notify_one();
         }
     }
@@ -138,9 +141,9 @@ fn take(shared: &Shared, batch: &mut Vec<u8>, lost_line: &impl Fn(u64) -> Vec<u8
         return false;
     }
     if !state.hurry && !state.closed {
-        let gathered = shared
-            .changed
-            .wait_timeout_while(state, GATHER, |state| !state.hurry);
+        let gathered = shared.changed.wait_timeout_while(state, GATHER, |state| {
+            !state.hurry && state.waiting.len() < MANY_BYTES
+        });
         state = gathered.unwrap_or_else(PoisonError::into_inner).0;
     }
     mem::swap(&mut state.waiting, batch);

@@ -54,7 +54,9 @@ fn next_secret(text: &str, mut at: usize) -> Option<(usize, usize)> {
     while at < bytes.len() {
         if is_name(bytes[at]) {
             let end = at + count(&bytes[at..], is_name);
-            if let Some(found) = telling(&text[at..end]).then(|| value(text, end)).flatten() {
+            // Few words name a value, and only those are worth a closer look.
+            let from = value_start(bytes, end).filter(|_| telling(&text[at..end]));
+            if let Some(found) = from.and_then(|from| value(text, from)) {
                 return Some(found);
             }
             at = end;
@@ -70,15 +72,19 @@ fn next_secret(text: &str, mut at: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// The value after a name that ends at `at`, without its quotes; none where no value follows.
-fn value(text: &str, at: usize) -> Option<(usize, usize)> {
+/// Where the value begins of a name that ends at `at`; none where none follows.
+fn value_start(bytes: &[u8], at: usize) -> Option<usize> {
+    let at = at + count(&bytes[at..], |byte| matches!(byte, b'\\' | b'"' | b'\'' | b' '));
+    let after = bytes
+        .get(at)
+        .filter(|byte| matches!(byte, b':' | b'='))
+        .map(|_| at + 1)?;
+    Some(after + count(&bytes[after..], |byte| byte.is_ascii_whitespace()))
+}
+
+/// The value that begins at `at`, without its quotes; none where it is empty or masked already.
+fn value(text: &str, mut at: usize) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
-    let mut at = at + count(&bytes[at..], |byte| matches!(byte, b'\\' | b'"' | b'\'' | b' '));
-    if !matches!(bytes.get(at), Some(b':' | b'=')) {
-        return None;
-    }
-    at += 1;
-    at += count(&bytes[at..], |byte| byte.is_ascii_whitespace());
     let slashes = count(&bytes[at..], |byte| byte == b'\\');
     let quote = *bytes.get(at + slashes)?;
     let end = match quote {
@@ -152,17 +158,18 @@ fn address_password(text: &str, at: usize) -> Option<(usize, usize)> {
 
 fn telling(name: &str) -> bool {
     // The shortest telling name; most words end here.
-    if name.len() < 5 {
-        return false;
-    }
-    let plain: Vec<u8> = name
-        .bytes()
-        .filter(|byte| byte.is_ascii_alphanumeric())
-        .map(|byte| byte.to_ascii_lowercase())
-        .collect();
-    TELLING
-        .iter()
-        .any(|word| plain.windows(word.len()).any(|part| part == word.as_bytes()))
+    name.len() >= 5
+        && (0..name.len()).any(|at| TELLING.iter().any(|word| begins(&name.as_bytes()[at..], word)))
+}
+
+/// Whether the name goes on with this word, `-`, `_` and case aside.
+fn begins(name: &[u8], word: &str) -> bool {
+    let mut letters = name.iter().filter(|byte| byte.is_ascii_alphanumeric());
+    word.bytes().all(|wanted| {
+        letters
+            .next()
+            .is_some_and(|byte| byte.to_ascii_lowercase() == wanted)
+    })
 }
 
 fn is_name(byte: u8) -> bool {

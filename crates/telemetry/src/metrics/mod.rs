@@ -9,14 +9,10 @@ mod series;
 use std::sync::Arc;
 
 use domain::{ErrorClass, Status, Tier};
-use prometheus_client::{
-    encoding::prometheus_text,
-    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
-    registry::Registry,
-};
+use prometheus_client::{encoding::prometheus_text, registry::Registry};
 
 use labels::{Label, Names};
-use series::Series;
+use series::{Counted, Standing};
 
 /// The content type of [`Metrics::render`].
 pub const METRICS_CONTENT_TYPE: &str = prometheus_text::CONTENT_TYPE;
@@ -36,7 +32,8 @@ pub struct Metrics(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     registry: Registry,
-    series: Series,
+    counted: Counted,
+    standing: Standing,
     types: Names,
     pools: Names,
 }
@@ -52,12 +49,14 @@ impl Metrics {
     #[must_use]
     pub fn new() -> Self {
         let mut registry = Registry::default();
-        let series = Series::register(&mut registry);
+        let counted = Counted::register(&mut registry);
+        let standing = Standing::register(&mut registry);
         registry.register_collector(Box::new(process::Process));
         let (types, pools) = (Names::new(TYPES_MAX), Names::new(POOLS_MAX));
         Self(Arc::new(Inner {
             registry,
-            series,
+            counted,
+            standing,
             types,
             pools,
         }))
@@ -78,7 +77,7 @@ impl Metrics {
             ("type", self.task_type(task_type)),
             ("status", Label::Fixed(status.as_str())),
         ];
-        self.0.series.tasks.get_or_create(&labels).inc();
+        self.0.counted.tasks.get_or_create(&labels).inc();
     }
 
     /// A task was claimed this long after it became ready.
@@ -88,7 +87,7 @@ impl Metrics {
             ("tier", Label::Fixed(tier.as_str())),
         ];
         self.0
-            .series
+            .counted
             .wait
             .get_or_create(&labels)
             .observe(seconds.max(0.0));
@@ -100,12 +99,16 @@ impl Metrics {
             ("type", self.task_type(task_type)),
             ("status", Label::Fixed(status.as_str())),
         ];
-        self.0.series.run.get_or_create(&labels).observe(seconds.max(0.0));
+        self.0
+            .counted
+            .run
+            .get_or_create(&labels)
+            .observe(seconds.max(0.0));
     }
 
     /// A schedule fired this long after its planned instant.
     pub fn observe_lateness(&self, seconds: f64) {
-        self.0.series.lateness.observe(seconds.max(0.0));
+        self.0.counted.lateness.observe(seconds.max(0.0));
     }
 
     /// A task will be run again after an error of this class.
@@ -114,7 +117,7 @@ impl Metrics {
             ("type", self.task_type(task_type)),
             ("class", Label::Fixed(class.as_str())),
         ];
-        self.0.series.retries.get_or_create(&labels).inc();
+        self.0.counted.retries.get_or_create(&labels).inc();
     }
 
     /// A task was accepted from `http`, `nats`, `schedule`, `batch` or the like.
@@ -123,13 +126,13 @@ impl Metrics {
             ("type", self.task_type(task_type)),
             ("source", Label::Fixed(source)),
         ];
-        self.0.series.submitted.get_or_create(&labels).inc();
+        self.0.counted.submitted.get_or_create(&labels).inc();
     }
 
     /// The sweep mended something that broke this invariant, such as `I9`.
     pub fn repaired(&self, invariant: &'static str, times: u64) {
         self.0
-            .series
+            .counted
             .repairs
             .get_or_create(&[("invariant", Label::Fixed(invariant))])
             .inc_by(times);
@@ -137,13 +140,13 @@ impl Metrics {
 
     /// The store refused a write whose lease was lost (I3).
     pub fn refused_write(&self) {
-        self.0.series.refused.inc();
+        self.0.counted.refused.inc();
     }
 
     /// An output did not belong to its input, in this respect (`id`, `time`, `row`, `digest`).
     pub fn io_mismatch(&self, kind: &'static str) {
         self.0
-            .series
+            .counted
             .mismatch
             .get_or_create(&[("kind", Label::Fixed(kind))])
             .inc();
@@ -152,7 +155,7 @@ impl Metrics {
     /// Trigger records were written with this outcome: `fired`, `skipped` or `missed`.
     pub fn trigger_records(&self, outcome: &'static str, records: u64) {
         self.0
-            .series
+            .counted
             .triggers
             .get_or_create(&[("outcome", Label::Fixed(outcome))])
             .inc_by(records);
@@ -161,25 +164,29 @@ impl Metrics {
     /// Slots of this executor that are `busy` or `free`.
     pub fn set_slots(&self, pool: &str, state: &'static str, slots: i64) {
         let labels = [("pool", self.pool(pool)), ("state", Label::Fixed(state))];
-        self.0.series.slots.get_or_create(&labels).set(slots);
+        self.0.standing.slots.get_or_create(&labels).set(slots);
     }
 
     /// Tasks ready in the whole fleet.
     pub fn set_ready(&self, pool: &str, tier: Tier, tasks: i64) {
         let labels = [("pool", self.pool(pool)), ("tier", Label::Fixed(tier.as_str()))];
-        self.0.series.ready.get_or_create(&labels).set(tasks);
+        self.0.standing.ready.get_or_create(&labels).set(tasks);
     }
 
     /// How long the oldest ready task of the fleet has waited; 0 where none waits.
     pub fn set_oldest_ready(&self, pool: &str, tier: Tier, seconds: f64) {
         let labels = [("pool", self.pool(pool)), ("tier", Label::Fixed(tier.as_str()))];
-        self.0.series.oldest.get_or_create(&labels).set(seconds.max(0.0));
+        self.0
+            .standing
+            .oldest
+            .get_or_create(&labels)
+            .set(seconds.max(0.0));
     }
 
     /// Tasks running in the whole fleet.
     pub fn set_running(&self, task_type: &str, tasks: i64) {
         self.0
-            .series
+            .standing
             .running
             .get_or_create(&[("type", self.task_type(task_type))])
             .set(tasks);
@@ -191,13 +198,13 @@ impl Metrics {
             ("type", self.task_type(task_type)),
             ("state", Label::Fixed(state)),
         ];
-        self.0.series.waiting.get_or_create(&labels).set(tasks);
+        self.0.standing.waiting.get_or_create(&labels).set(tasks);
     }
 
     /// Tasks in the dead-letter set.
     pub fn set_dead(&self, task_type: &str, tasks: i64) {
         self.0
-            .series
+            .standing
             .dead
             .get_or_create(&[("type", self.task_type(task_type))])
             .set(tasks);
@@ -206,7 +213,7 @@ impl Metrics {
     /// The most attempts that one task of the type needed.
     pub fn set_attempts_max(&self, task_type: &str, attempts: i64) {
         self.0
-            .series
+            .standing
             .attempts
             .get_or_create(&[("type", self.task_type(task_type))])
             .set(attempts);
@@ -214,11 +221,11 @@ impl Metrics {
 
     /// Forgets the gauges of the whole fleet, because another process exports them from now on.
     pub fn clear_fleet(&self) {
-        let series = &self.0.series;
-        series.ready.clear();
-        series.oldest.clear();
-        series.waiting.clear();
-        for family in [&series.running, &series.dead, &series.attempts] {
+        let standing = &self.0.standing;
+        standing.ready.clear();
+        standing.oldest.clear();
+        standing.waiting.clear();
+        for family in [&standing.running, &standing.dead, &standing.attempts] {
             family.clear();
         }
     }
@@ -231,11 +238,6 @@ impl Metrics {
         self.0.pools.label(name)
     }
 }
-
-type By<const N: usize, M> = Family<[(&'static str, Label); N], M>;
-type Counts<const N: usize> = By<N, Counter>;
-type Gauges<const N: usize> = By<N, Gauge>;
-type Histograms<const N: usize> = By<N, Histogram>;
 
 #[cfg(test)]
 mod tests;

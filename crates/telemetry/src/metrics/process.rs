@@ -17,57 +17,51 @@ pub(crate) struct Process;
 
 impl Collector for Process {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let mut put = |name: &str, help: &str, metric: &dyn Shown| metric.show(&mut encoder, name, help);
+        let mut put = |name: &str, help: &str, value: Option<&dyn Shown>| {
+            value.map_or(Ok(()), |value| value.show(&mut encoder, name, help))
+        };
         let stat = Stat::read();
-        if let Some(stat) = &stat {
-            put(
-                "process_cpu_seconds",
-                "Processor time used",
-                &ConstCounter::new(stat.cpu_seconds),
-            )?;
-            put("process_threads", "Threads", &ConstGauge::new(stat.threads))?;
-        }
-        if let Some(start) = stat.and_then(|stat| Some(boot_seconds()? + stat.start_seconds)) {
-            put(
-                "process_start_time_seconds",
-                "Start, since the epoch",
-                &ConstGauge::new(start),
-            )?;
-        }
-        if let Some(bytes) = resident_bytes() {
-            put(
-                "process_resident_memory_bytes",
-                "Memory in use",
-                &ConstGauge::new(bytes),
-            )?;
-        }
-        if let Ok(open) = fs::read_dir("/proc/self/fd") {
-            // One of them is this listing's own.
-            let open = i64::try_from(open.count().saturating_sub(1)).unwrap_or(i64::MAX);
-            put(
-                "process_open_fds",
-                "Open file descriptors",
-                &ConstGauge::new(open),
-            )?;
-        }
-        if let Some(limit) = descriptors_max() {
-            put(
-                "process_max_fds",
-                "Limit of file descriptors",
-                &ConstGauge::new(limit),
-            )?;
-        }
+        let cpu = stat.as_ref().map(|stat| ConstCounter::new(stat.cpu_seconds));
+        let threads = stat.as_ref().map(|stat| ConstGauge::new(stat.threads));
+        let start = stat.and_then(|stat| Some(ConstGauge::new(boot_seconds()? + stat.start_seconds)));
+        put("process_cpu_seconds", "Processor time used", shown(&cpu))?;
+        put("process_threads", "Threads", shown(&threads))?;
+        put(
+            "process_start_time_seconds",
+            "Start, since the epoch",
+            shown(&start),
+        )?;
+        put(
+            "process_resident_memory_bytes",
+            "Memory in use",
+            shown(&resident_bytes().map(ConstGauge::new)),
+        )?;
+        put(
+            "process_open_fds",
+            "Open file descriptors",
+            shown(&open_descriptors().map(ConstGauge::new)),
+        )?;
+        put(
+            "process_max_fds",
+            "Limit of file descriptors",
+            shown(&descriptors_max().map(ConstGauge::new)),
+        )?;
+        let (lines, spans) = (crate::init::dropped_lines(), crate::init::dropped_spans());
         put(
             "gengfu_log_lines_dropped",
             "Log lines dropped",
-            &ConstCounter::new(crate::init::dropped_lines()),
+            Some(&ConstCounter::new(lines)),
         )?;
         put(
             "gengfu_spans_dropped",
             "Spans dropped",
-            &ConstCounter::new(crate::init::dropped_spans()),
+            Some(&ConstCounter::new(spans)),
         )
     }
+}
+
+fn shown<M: Shown>(metric: &Option<M>) -> Option<&dyn Shown> {
+    metric.as_ref().map(|metric| metric as &dyn Shown)
 }
 
 trait Shown {
@@ -107,6 +101,12 @@ fn boot_seconds() -> Option<f64> {
 fn resident_bytes() -> Option<i64> {
     let kib = line_value("/proc/self/status", "VmRSS:")?;
     Some(kib.trim_end_matches("kB").trim().parse::<i64>().ok()? * 1_024)
+}
+
+fn open_descriptors() -> Option<i64> {
+    let listed = fs::read_dir("/proc/self/fd").ok()?.count();
+    // One of them is this listing's own.
+    i64::try_from(listed).ok()?.checked_sub(1)
 }
 
 fn descriptors_max() -> Option<i64> {

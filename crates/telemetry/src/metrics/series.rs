@@ -1,12 +1,13 @@
-//! Every series with its name and its help, in one place.
+//! Every series with its name and its help, in one place: what is counted, and what stands now.
+
+use std::sync::atomic::AtomicU64;
 
 use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Metric, Registry},
 };
-use std::sync::atomic::AtomicU64;
 
-use super::{By, Counts, Gauges, Histograms};
+use super::labels::Label;
 
 /// Bounds in seconds: from a task that starts at once to one that took an hour.
 const SECONDS: [f64; 18] = [
@@ -14,107 +15,119 @@ const SECONDS: [f64; 18] = [
     3_600.0,
 ];
 
+type By<const N: usize, M> = Family<[(&'static str, Label); N], M>;
+
+/// What this process counted and timed.
 #[derive(Debug)]
-pub(crate) struct Series {
-    pub(crate) tasks: Counts<2>,
-    pub(crate) wait: Histograms<2>,
-    pub(crate) run: Histograms<2>,
+pub(crate) struct Counted {
+    pub(crate) tasks: By<2, Counter>,
+    pub(crate) wait: By<2, Histogram>,
+    pub(crate) run: By<2, Histogram>,
     pub(crate) lateness: Histogram,
-    pub(crate) retries: Counts<2>,
-    pub(crate) submitted: Counts<2>,
-    pub(crate) repairs: Counts<1>,
+    pub(crate) retries: By<2, Counter>,
+    pub(crate) submitted: By<2, Counter>,
+    pub(crate) repairs: By<1, Counter>,
     pub(crate) refused: Counter,
-    pub(crate) mismatch: Counts<1>,
-    pub(crate) triggers: Counts<1>,
-    pub(crate) slots: Gauges<2>,
-    pub(crate) ready: Gauges<2>,
-    pub(crate) oldest: By<2, Gauge<f64, AtomicU64>>,
-    pub(crate) running: Gauges<1>,
-    pub(crate) waiting: Gauges<2>,
-    pub(crate) dead: Gauges<1>,
-    pub(crate) attempts: Gauges<1>,
+    pub(crate) mismatch: By<1, Counter>,
+    pub(crate) triggers: By<1, Counter>,
 }
 
-impl Series {
+impl Counted {
     /// Registers all; a counter's name gets its `_total` when it is shown.
     pub(crate) fn register(registry: &mut Registry) -> Self {
-        let timed = || Family::new_with_constructor(seconds as fn() -> Histogram);
-        let r = registry;
-        Self {
-            tasks: add(
-                r,
-                "tasks",
-                "Tasks that reached a terminal status",
-                Family::default(),
-            ),
-            wait: add(r, "task_wait_seconds", "Time from ready to claimed", timed()),
-            run: add(r, "task_run_seconds", "Time that one attempt ran", timed()),
-            lateness: add(
-                r,
-                "trigger_lateness_seconds",
-                "Time from a planned instant to its fire",
-                seconds(),
-            ),
-            retries: add(
-                r,
-                "retries",
-                "Attempts that will be followed by another",
-                Family::default(),
-            ),
-            submitted: add(r, "submitted", "Tasks accepted", Family::default()),
-            repairs: add(
-                r,
-                "repairs",
-                "Breaches of an invariant found and mended",
-                Family::default(),
-            ),
-            refused: add(
-                r,
-                "refused_writes",
-                "Writes refused because their lease was lost",
-                Counter::default(),
-            ),
-            mismatch: add(
-                r,
-                "io_mismatch",
-                "Outputs that do not belong to their inputs",
-                Family::default(),
-            ),
-            triggers: add(
-                r,
-                "trigger_records",
-                "Planned instants of schedules by outcome",
-                Family::default(),
-            ),
-            slots: add(r, "executor_slots", "Slots of this executor", Family::default()),
-            ready: add(r, "ready_tasks", "Tasks that are ready to run", Family::default()),
-            oldest: add(
-                r,
-                "oldest_ready_seconds",
-                "Wait of the oldest ready task",
-                Family::default(),
-            ),
-            running: add(r, "running_tasks", "Tasks that run now", Family::default()),
-            waiting: add(
-                r,
-                "waiting_tasks",
-                "Tasks that wait, by what they wait for",
-                Family::default(),
-            ),
-            dead: add(r, "dead_tasks", "Tasks in the dead-letter set", Family::default()),
-            attempts: add(
-                r,
-                "attempts_max",
-                "The most attempts that one task needed",
-                Family::default(),
-            ),
-        }
+        let counted = Self {
+            tasks: Family::default(),
+            wait: Family::new_with_constructor(seconds),
+            run: Family::new_with_constructor(seconds),
+            lateness: seconds(),
+            retries: Family::default(),
+            submitted: Family::default(),
+            repairs: Family::default(),
+            refused: Counter::default(),
+            mismatch: Family::default(),
+            triggers: Family::default(),
+        };
+        let mut add = Named(registry);
+        add.name("tasks", "Tasks that reached a terminal status", &counted.tasks);
+        add.name("task_wait_seconds", "Time from ready to claimed", &counted.wait);
+        add.name("task_run_seconds", "Time that one attempt ran", &counted.run);
+        add.name(
+            "trigger_lateness_seconds",
+            "Time from planned instant to fire",
+            &counted.lateness,
+        );
+        add.name("retries", "Attempts that another will follow", &counted.retries);
+        add.name("submitted", "Tasks accepted", &counted.submitted);
+        add.name(
+            "repairs",
+            "Breaches of an invariant that were mended",
+            &counted.repairs,
+        );
+        add.name(
+            "refused_writes",
+            "Writes refused as their lease was lost",
+            &counted.refused,
+        );
+        add.name(
+            "io_mismatch",
+            "Outputs that do not belong to their inputs",
+            &counted.mismatch,
+        );
+        add.name(
+            "trigger_records",
+            "Planned instants by outcome",
+            &counted.triggers,
+        );
+        counted
     }
 }
 
-fn add<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: M) -> M {
-    registry.register(format!("gengfu_{name}"), help, metric.clone());
-    metric
+/// What stands at this moment: the slots of this executor, and what one process tells for the whole fleet.
+#[derive(Debug, Default)]
+pub(crate) struct Standing {
+    pub(crate) slots: By<2, Gauge>,
+    pub(crate) ready: By<2, Gauge>,
+    pub(crate) oldest: By<2, Gauge<f64, AtomicU64>>,
+    pub(crate) running: By<1, Gauge>,
+    pub(crate) waiting: By<2, Gauge>,
+    pub(crate) dead: By<1, Gauge>,
+    pub(crate) attempts: By<1, Gauge>,
+}
+
+impl Standing {
+    /// Registers all.
+    pub(crate) fn register(registry: &mut Registry) -> Self {
+        let standing = Self::default();
+        let mut add = Named(registry);
+        add.name("executor_slots", "Slots of this executor", &standing.slots);
+        add.name("ready_tasks", "Tasks that are ready to run", &standing.ready);
+        add.name(
+            "oldest_ready_seconds",
+            "Wait of the oldest ready task",
+            &standing.oldest,
+        );
+        add.name("running_tasks", "Tasks that run now", &standing.running);
+        add.name(
+            "waiting_tasks",
+            "Tasks that wait, by what they wait for",
+            &standing.waiting,
+        );
+        add.name("dead_tasks", "Tasks in the dead-letter set", &standing.dead);
+        add.name(
+            "attempts_max",
+            "The most attempts that one task needed",
+            &standing.attempts,
+        );
+        standing
+    }
+}
+
+struct Named<'a>(&'a mut Registry);
+
+impl Named<'_> {
+    fn name<M: Metric + Clone>(&mut self, name: &str, help: &str, metric: &M) {
+        self.0.register(format!("gengfu_{name}"), help, metric.clone());
+    }
 }
 
 fn seconds() -> Histogram {

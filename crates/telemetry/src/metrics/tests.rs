@@ -36,8 +36,7 @@ fn read(text: &str) -> (HashMap<String, String>, HashMap<String, f64>) {
     (types, samples)
 }
 
-#[test]
-fn every_metric_of_the_contract_is_there_under_its_name() {
+fn one_of_each() -> Metrics {
     let metrics = Metrics::new();
     metrics.task_ended("a", Status::Success);
     metrics.observe_wait("a", Tier::High, 0.3);
@@ -56,7 +55,12 @@ fn every_metric_of_the_contract_is_there_under_its_name() {
     metrics.set_waiting("a", "delayed", 5);
     metrics.set_dead("a", 6);
     metrics.set_attempts_max("a", 9);
-    let (types, samples) = read(&metrics.render());
+    metrics
+}
+
+#[test]
+fn every_metric_of_the_contract_is_there_under_its_name() {
+    let (types, samples) = read(&one_of_each().render());
     for (series, value) in [
         (r#"gengfu_tasks_total{type="a",status="success"}"#, 1.0),
         (r#"gengfu_task_wait_seconds_sum{type="a",tier="high"}"#, 0.3),
