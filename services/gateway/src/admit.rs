@@ -1,0 +1,272 @@
+//! Admission of any number of tasks: grouped by partition, bounded calls side by side, then the hints.
+
+use std::{
+    collections::{HashMap, HashSet},
+    time::Instant,
+};
+
+use bytes::Bytes;
+use domain::{Partition, Tier};
+use futures::{StreamExt, stream};
+use proto::{ReadyHint, WorkHint, WorkItem};
+use store::{Admitted, BATCH_MAX, Hint, NewTask, Origin, Reply};
+
+use crate::{gate::Gate, play::play, refusal::Refusal};
+
+/// Most payload bytes of one call (DESIGN section 6).
+const CALL_BYTES: usize = 512 * 1024;
+/// Calls of one request that run side by side.
+const CALLS_AT_ONCE: usize = 32;
+
+/// Tasks of one partition that go in one call, with their places in the request.
+#[derive(Debug, Default)]
+struct Call {
+    partition: Partition,
+    places: Vec<usize>,
+    tasks: Vec<NewTask>,
+    bytes: usize,
+}
+
+impl Gate {
+    /// Accepts tasks; one answer for each, in order. Hints and events are on their way when it returns.
+    pub(crate) async fn admit(
+        &self,
+        origin: &Origin,
+        mut tasks: Vec<NewTask>,
+        source: &'static str,
+    ) -> Vec<Result<Admitted, Refusal>> {
+        self.take_short_way(&mut tasks);
+        let count = tasks.len();
+        let calls = calls(tasks, self.store.partitions());
+        let mut answers: Vec<_> = (0..count)
+            .map(|_| Err(Refusal::unavailable("the store gave no answer for this task")))
+            .collect();
+        let mut running = stream::iter(calls)
+            .map(|call| self.admit_call(origin, call, source))
+            .buffer_unordered(CALLS_AT_ONCE);
+        while let Some((places, results)) = running.next().await {
+            for (place, result) in places.into_iter().zip(results) {
+                answers[place] = result;
+            }
+        }
+        answers
+    }
+
+    /// Marks as many tasks as the pools have free slots: the store dispatches them in the same step, if nothing older
+    /// waits.
+    fn take_short_way(&self, tasks: &mut [NewTask]) {
+        if !self.bus.is_ready() {
+            return;
+        }
+        let mut wanted: HashMap<String, usize> = HashMap::new();
+        for task in tasks.iter().filter(|task| is_due(task)) {
+            match wanted.get_mut(&task.pool) {
+                Some(count) => *count += 1,
+                None => drop(wanted.insert(task.pool.clone(), 1)),
+            }
+        }
+        let now = Instant::now();
+        for (pool, wanted) in wanted {
+            let granted = self.credit.reserve(&pool, wanted, now);
+            let due = tasks.iter_mut().filter(|task| task.pool == pool && is_due(task));
+            due.take(granted).for_each(|task| task.direct = true);
+        }
+    }
+
+    async fn admit_call(
+        &self,
+        origin: &Origin,
+        call: Call,
+        source: &'static str,
+    ) -> (Vec<usize>, Vec<Result<Admitted, Refusal>>) {
+        let Call {
+            partition,
+            places,
+            tasks,
+            ..
+        } = call;
+        let answer = play(|nonce| self.store.admit(partition, nonce, origin, &tasks)).await;
+        let results = match answer {
+            Ok(reply) => {
+                self.count(&tasks, &reply, source);
+                self.hint(partition, &tasks, &reply).await;
+                self.announcer.announce(reply.outbox);
+                reply.items.into_iter().map(Ok).collect()
+            }
+            Err(error) => {
+                self.give_back(tasks.iter());
+                let refusal = Refusal::from(error);
+                places.iter().map(|_| Err(refusal.clone())).collect()
+            }
+        };
+        (places, results)
+    }
+
+    fn count(&self, tasks: &[NewTask], reply: &Reply<Admitted>, source: &'static str) {
+        for (task, item) in tasks.iter().zip(&reply.items) {
+            if let Admitted::Created { .. } = item {
+                self.metrics.submitted(&task.task_type, source);
+            }
+        }
+    }
+
+    /// Sends what the store asked for. A hint that does not go out is only late: the dispatch lease heals it.
+    async fn hint(&self, partition: Partition, tasks: &[NewTask], reply: &Reply<Admitted>) {
+        let mut work: Vec<WorkHint> = Vec::new();
+        let mut ready: HashSet<(&str, Tier, &str)> = HashSet::new();
+        for (task, item) in tasks.iter().zip(&reply.items) {
+            match hint_of(item) {
+                Hint::Work => add_work(&mut work, partition, task, item, reply.now),
+                Hint::Ready => drop(ready.insert((&task.pool, task.tier, &task.task_type))),
+                Hint::None => {}
+            }
+        }
+        let unused = tasks
+            .iter()
+            .zip(&reply.items)
+            .filter(|(_, item)| hint_of(item) != Hint::Work);
+        self.give_back(unused.map(|(task, _)| task));
+        for hint in &work {
+            told("work", self.publisher.publish_work(hint).await);
+        }
+        for (pool, tier, task_type) in ready {
+            self.hint_ready(partition, pool, tier, task_type).await;
+        }
+    }
+
+    /// Says that a queue may not be empty any more.
+    pub(crate) async fn hint_ready(&self, partition: Partition, pool: &str, tier: Tier, task_type: &str) {
+        let hint = ReadyHint {
+            partition: partition.into(),
+            pool: pool.to_owned(),
+            tier: tier as u32,
+            task_type: task_type.to_owned(),
+        };
+        told("ready", self.publisher.publish_ready(&hint).await);
+    }
+
+    fn give_back<'t>(&self, tasks: impl Iterator<Item = &'t NewTask>) {
+        for task in tasks.filter(|task| task.direct) {
+            self.credit.release(&task.pool, 1);
+        }
+    }
+}
+
+fn told(kind: &'static str, sent: Result<(), messaging::Error>) {
+    if let Err(error) = sent {
+        tracing::debug!(kind, %error, "a hint was not sent");
+    }
+}
+
+const fn is_due(task: &NewTask) -> bool {
+    task.delay_ms == 0 && task.at == 0 && task.rejected.is_none()
+}
+
+const fn hint_of(item: &Admitted) -> Hint {
+    match item {
+        Admitted::Created { hint, .. } => *hint,
+        Admitted::Existing { .. } | Admitted::Conflict { .. } => Hint::None,
+    }
+}
+
+fn add_work(work: &mut Vec<WorkHint>, partition: Partition, task: &NewTask, item: &Admitted, now: i64) {
+    let Admitted::Created { id, .. } = item else {
+        return;
+    };
+    let item = WorkItem {
+        task_id: Bytes::copy_from_slice(id.as_bytes()),
+        task_type: task.task_type.clone(),
+        batch_id: task
+            .batch_id
+            .map_or_else(Bytes::new, |batch| Bytes::copy_from_slice(batch.as_bytes())),
+    };
+    let tier = task.tier as u32;
+    match work
+        .iter_mut()
+        .find(|hint| hint.pool == task.pool && hint.tier == tier)
+    {
+        Some(hint) => hint.items.push(item),
+        None => work.push(WorkHint {
+            partition: partition.into(),
+            pool: task.pool.clone(),
+            tier,
+            items: vec![item],
+            dispatched_at_ms: now,
+        }),
+    }
+}
+
+/// Groups tasks by partition, in calls of bounded count and bytes; the order within a partition stays.
+fn calls(tasks: Vec<NewTask>, partitions: u16) -> Vec<Call> {
+    let mut full = Vec::new();
+    let mut open: HashMap<Partition, Call> = HashMap::new();
+    for (place, task) in tasks.into_iter().enumerate() {
+        let partition = task.id.partition(partitions);
+        let call = open.entry(partition).or_insert_with(|| Call {
+            partition,
+            ..Call::default()
+        });
+        let bytes = call.bytes + task.payload.len();
+        if call.tasks.len() == BATCH_MAX || (bytes > CALL_BYTES && !call.tasks.is_empty()) {
+            full.push(std::mem::replace(
+                call,
+                Call {
+                    partition,
+                    ..Call::default()
+                },
+            ));
+        }
+        call.bytes += task.payload.len();
+        call.places.push(place);
+        call.tasks.push(task);
+    }
+    full.extend(open.into_values());
+    full
+}
+
+#[cfg(test)]
+mod tests {
+    use admission::{Limits, Submission, TypeTable, check};
+
+    use super::*;
+
+    fn tasks(count: usize, payload: usize) -> Vec<NewTask> {
+        let spec = serde_json::from_str(r#"{"name":"t","handler":"echo"}"#).unwrap();
+        let types = TypeTable::new(1, vec![spec]);
+        let payload = Bytes::from(vec![0; payload]);
+        let one = |_| {
+            let submission = Submission {
+                task_type: "t",
+                payload: payload.clone(),
+                ..Submission::default()
+            };
+            check(submission, &types, &Limits::default()).unwrap()
+        };
+        (0..count).map(one).collect()
+    }
+
+    #[test]
+    fn calls_hold_one_partition_each_and_are_bounded() {
+        let tasks = tasks(1_000, 10);
+        let ids: Vec<_> = tasks.iter().map(|task| task.id).collect();
+        let calls = calls(tasks, 4);
+        let mut seen = vec![false; 1_000];
+        for call in &calls {
+            assert!(call.tasks.len() <= BATCH_MAX && call.tasks.len() == call.places.len());
+            assert!(call.places.is_sorted());
+            for (place, task) in call.places.iter().zip(&call.tasks) {
+                assert_eq!((task.id, task.id.partition(4)), (ids[*place], call.partition));
+                assert!(!std::mem::replace(&mut seen[*place], true));
+            }
+        }
+        assert!(seen.into_iter().all(|seen| seen));
+    }
+
+    #[test]
+    fn large_payloads_make_small_calls() {
+        let calls = calls(tasks(7, 200 * 1024), 1);
+        let sizes: Vec<_> = calls.iter().map(|call| call.tasks.len()).collect();
+        assert_eq!(sizes, [2, 2, 2, 1]);
+        assert!(calls.iter().all(|call| call.bytes <= CALL_BYTES));
+    }
+}

@@ -1,0 +1,107 @@
+//! The routes of the whole API, what holds for all of them, and their description.
+
+use std::time::Duration;
+
+use axum::{
+    Router,
+    extract::Request,
+    http::{StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use utoipa::OpenApi;
+
+use crate::{batches, body::json, gate::Entrance, refusal::Refusal, stats, tasks, types};
+
+/// Longest time until an answer begins.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Gengfu", description = "Unattended batch tasks: submit, watch, mend. Errors are RFC 9457 problem details."),
+    nest(
+        (path = "/", api = tasks::Api), (path = "/", api = types::Api),
+        (path = "/", api = batches::Api), (path = "/", api = stats::Api),
+    )
+)]
+struct Api;
+
+/// The API, without the endpoints that every role has.
+pub(crate) fn router(entrance: Entrance) -> Router {
+    let v1 = Router::new()
+        .merge(tasks::routes())
+        .merge(types::routes())
+        .merge(batches::routes())
+        .merge(stats::routes());
+    Router::new()
+        .nest("/api/v1", v1)
+        .route(
+            "/api/openapi.json",
+            get(|| async { json(StatusCode::OK, &Api::openapi()) }),
+        )
+        .fallback(|request: Request| async move { Refusal::missing("path", request.uri().path().to_owned()) })
+        .method_not_allowed_fallback(|| async { Refusal::method() })
+        .layer(middleware::from_fn(in_time))
+        .with_state(entrance)
+}
+
+async fn in_time(request: Request, next: Next) -> Response {
+    match tokio::time::timeout(ANSWER_TIMEOUT, next.run(request)).await {
+        Ok(response) => problem_kind(response),
+        Err(_) => Refusal::unavailable("the answer took too long").into_response(),
+    }
+}
+
+/// What axum refuses by itself (a path that is no UTF-8) is told as we tell things.
+fn problem_kind(response: Response) -> Response {
+    let plain = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
+    if plain && response.status() == StatusCode::BAD_REQUEST {
+        return Refusal::malformed("path", "can't be read", "see /api/openapi.json").into_response();
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_description_names_every_route() {
+        let described = serde_json::to_value(Api::openapi()).unwrap();
+        assert!(described["openapi"].as_str().unwrap().starts_with("3.1"));
+        for (path, methods) in [
+            ("/api/v1/tasks", &["get", "post"][..]),
+            ("/api/v1/tasks:batch", &["post"]),
+            ("/api/v1/tasks/{id}", &["get", "patch"]),
+            ("/api/v1/tasks/{id}/timeline", &["get"]),
+            ("/api/v1/tasks/{id}/payload", &["get"]),
+            ("/api/v1/tasks/{id}/result", &["get"]),
+            ("/api/v1/tasks/{id}/logs", &["get"]),
+            ("/api/v1/tasks/{id}/{verb}", &["post"]),
+            ("/api/v1/dead", &["get"]),
+            ("/api/v1/apply", &["post"]),
+            ("/api/v1/types", &["get"]),
+            ("/api/v1/types/{name}", &["get", "patch"]),
+            ("/api/v1/types/{name}/{verb}", &["post"]),
+            ("/api/v1/batches", &["get"]),
+            ("/api/v1/batches/{id}", &["get"]),
+            ("/api/v1/batches/{id}/results", &["get"]),
+            ("/api/v1/batches/{id}/cancel", &["post"]),
+            ("/api/v1/stats", &["get"]),
+            ("/api/v1/executors", &["get"]),
+        ] {
+            for method in methods {
+                assert!(described["paths"][path][method].is_object(), "{method} {path}");
+            }
+        }
+        let text = described.to_string();
+        for reference in text.split("#/components/schemas/").skip(1) {
+            let name = reference.split('"').next().unwrap();
+            assert!(described["components"]["schemas"][name].is_object(), "{name}");
+        }
+    }
+}

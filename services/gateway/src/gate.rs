@@ -1,0 +1,84 @@
+//! What every handler works with.
+
+use std::sync::{Arc, OnceLock};
+
+use admission::{Limits, TypeTable, Types};
+use axum::{extract::FromRequestParts, http::request::Parts};
+use messaging::{Announcer, Bus, Publisher};
+use store::{Origin, TaskStore};
+use telemetry::Metrics;
+
+use crate::{credit::Credit, refusal::Refusal};
+
+/// The header that says who acts.
+const ACTOR: &str = "gengfu-actor";
+/// Longest name of an actor, in bytes.
+const ACTOR_BYTES: usize = 100;
+
+/// The store and the ways out of it. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Gate {
+    pub(crate) store: Arc<dyn TaskStore>,
+    pub(crate) types: Types,
+    pub(crate) announcer: Announcer,
+    pub(crate) bus: Bus,
+    pub(crate) publisher: Publisher,
+    pub(crate) credit: Credit,
+    pub(crate) limits: Limits,
+    pub(crate) metrics: Metrics,
+    pub(crate) node: Arc<str>,
+}
+
+/// The gate as soon as there is one: the API answers before the store does. Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct Entrance(pub(crate) Arc<OnceLock<Gate>>);
+
+impl FromRequestParts<Entrance> for Gate {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(_: &mut Parts, entrance: &Entrance) -> Result<Self, Refusal> {
+        let waiting = || Refusal::unavailable("the store does not answer yet; see /readyz");
+        entrance.0.get().cloned().ok_or_else(waiting)
+    }
+}
+
+impl Gate {
+    /// Who acts through this gateway, and why.
+    pub(crate) fn origin(&self, actor: Actor, reason: String) -> Origin {
+        Origin {
+            actor: actor.0,
+            node: self.node.to_string(),
+            reason,
+        }
+    }
+
+    /// The types, read for the first time if need be.
+    pub(crate) async fn types(&self) -> Result<Arc<TypeTable>, store::Error> {
+        let table = self.types.table();
+        if table.version() == 0 {
+            self.types.refresh().await
+        } else {
+            Ok(table)
+        }
+    }
+}
+
+/// Who acts: the header `Gengfu-Actor`, else `api`.
+#[derive(Debug, Clone)]
+pub(crate) struct Actor(pub(crate) String);
+
+impl<S: Sync> FromRequestParts<S> for Actor {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+        let Some(value) = parts.headers.get(ACTOR) else {
+            return Ok(Self("api".into()));
+        };
+        let name = value
+            .to_str()
+            .ok()
+            .filter(|name| !name.is_empty() && name.len() <= ACTOR_BYTES);
+        let refuse = || Refusal::malformed(ACTOR, "is no name", "give 1 to 100 visible ASCII characters");
+        name.map(|name| Self(name.to_owned())).ok_or_else(refuse)
+    }
+}

@@ -1,0 +1,161 @@
+//! `/types` and `/apply`.
+
+mod apply;
+mod declare;
+
+use axum::{
+    Router,
+    extract::Path,
+    http::StatusCode,
+    response::Response,
+    routing::{get, post},
+};
+use domain::TypeSpec;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::{
+    body::{Params, Whole, json, parse, parse_or_default},
+    gate::{Actor, Entrance, Gate},
+    page::Items,
+    refusal::{Refusal, RefusalShape},
+    tasks::reason,
+};
+
+#[derive(utoipa::OpenApi)]
+#[openapi(paths(apply::apply, list, show, set, switch))]
+pub(crate) struct Api;
+
+/// The routes, below `/api/v1`.
+pub(crate) fn routes() -> Router<Entrance> {
+    Router::new()
+        .route("/apply", post(apply::apply))
+        .route("/types", get(list))
+        .route("/types/{name}", get(show).patch(set))
+        .route("/types/{name}/{verb}", post(switch))
+}
+
+async fn standing(gate: &Gate, name: &str) -> Result<TypeSpec, Refusal> {
+    let (_, types) = gate.store.types().await?;
+    let found = types.into_iter().find(|spec| spec.name == name);
+    found.ok_or_else(|| Refusal::missing("type", format!("{name:?}")))
+}
+
+/// Lists the types by name.
+#[utoipa::path(get, path = "/api/v1/types", tag = "types", responses((status = 200, description = "`items` and `next`")))]
+async fn list(gate: Gate, params: Params) -> Result<Response, Refusal> {
+    params.only(&[])?;
+    let (_, mut types) = gate.store.types().await?;
+    types.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(json(StatusCode::OK, &Items::whole(types)))
+}
+
+/// Shows a type.
+#[utoipa::path(
+    get, path = "/api/v1/types/{name}", tag = "types", params(("name" = String, Path)),
+    responses((status = 200, description = "the type"), (status = 404, body = RefusalShape, description = "none"))
+)]
+async fn show(gate: Gate, Path(name): Path<String>) -> Result<Response, Refusal> {
+    Ok(json(StatusCode::OK, &standing(&gate, &name).await?))
+}
+
+/// Changes some fields of a type; null takes one out.
+#[utoipa::path(
+    patch, path = "/api/v1/types/{name}", tag = "types", params(("name" = String, Path)),
+    responses(
+        (status = 200, description = "what changed"),
+        (status = 404, body = RefusalShape, description = "there is no such type"),
+        (status = 422, body = RefusalShape, description = "the changed type would be wrong"),
+    )
+)]
+async fn set(
+    gate: Gate,
+    actor: Actor,
+    Path(name): Path<String>,
+    Whole(body): Whole,
+) -> Result<Response, Refusal> {
+    let fields: Map<String, Value> = parse(&body)?;
+    if fields.contains_key("name") {
+        return Err(Refusal::malformed(
+            "name",
+            "can't be changed",
+            "declare a new type",
+        ));
+    }
+    let before = standing(&gate, &name).await?;
+    let mut plain = declare::plain(&before);
+    for (key, value) in fields {
+        if value.is_null() {
+            plain.as_object_mut().map(|plain| plain.remove(&key));
+        } else {
+            plain[key] = value;
+        }
+    }
+    let bad = |reason: String| {
+        Refusal::invalid(vec![admission::Problem::new(
+            format!("types ({name})"),
+            reason,
+            "",
+        )])
+    };
+    let text = plain.to_string();
+    let spec: TypeSpec = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+    declare::check(&spec).map_err(bad)?;
+    change(&gate, &actor, before, spec, "set").await
+}
+
+/// Why.
+#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+struct SwitchBody {
+    /// Goes into the log.
+    #[serde(default)]
+    reason: String,
+}
+
+/// Pauses or resumes a type: none of its tasks starts any more. Answers when every partition has it.
+#[utoipa::path(
+    post, path = "/api/v1/types/{name}/{verb}", tag = "types", request_body = SwitchBody,
+    params(("name" = String, Path), ("verb" = String, Path, description = "pause or resume")),
+    responses((status = 200, description = "what changed"), (status = 404, body = RefusalShape, description = "none"))
+)]
+async fn switch(
+    gate: Gate,
+    actor: Actor,
+    Path((name, verb)): Path<(String, String)>,
+    Whole(body): Whole,
+) -> Result<Response, Refusal> {
+    let body: SwitchBody = parse_or_default(&body)?;
+    let paused = match verb.as_str() {
+        "pause" => true,
+        "resume" => false,
+        _ => return Err(Refusal::missing("verb", verb)),
+    };
+    let before = standing(&gate, &name).await?;
+    let spec = TypeSpec {
+        paused,
+        ..before.clone()
+    };
+    change(
+        &gate,
+        &actor,
+        before,
+        spec,
+        &format!("{verb}: {}", reason(body.reason)?),
+    )
+    .await
+}
+
+async fn change(
+    gate: &Gate,
+    actor: &Actor,
+    before: TypeSpec,
+    spec: TypeSpec,
+    reason: &str,
+) -> Result<Response, Refusal> {
+    let change = declare::compare(&spec, &[before]);
+    if change.change != declare::Outcome::Unchanged {
+        gate.put_types(&[spec], actor, reason).await?;
+    }
+    Ok(json(StatusCode::OK, &change))
+}
