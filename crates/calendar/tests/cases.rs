@@ -1,5 +1,7 @@
 //! The cases of the repository: every expression with its right answer, and every one that must be refused.
 
+#![allow(clippy::unwrap_used)]
+
 use calendar::{DstGap, DstOverlap, Options, Timestamp, Timetable, Timing, Zone};
 use gengfu_calendar as calendar;
 use serde::Deserialize;
