@@ -49,23 +49,16 @@ pub(crate) fn read(definitions: &[&RawValue], standing: &[TypeSpec]) -> Result<V
     let (mut specs, mut problems) = (Vec::new(), Vec::new());
     let mut names = HashSet::new();
     for (index, raw) in definitions.iter().enumerate() {
-        match read_one(raw, standing) {
-            Ok(spec) if names.insert(spec.name.clone()) => specs.push(spec),
-            Ok(spec) => {
-                let reason = format!("{:?} is declared twice", spec.name);
-                problems.push(Problem::new(
-                    format!("types[{index}]"),
-                    reason,
-                    "keep one of them",
-                ));
-            }
+        let read = read_one(raw, standing);
+        let fresh = read.and_then(|spec| match names.insert(spec.name.clone()) {
+            true => Ok(spec),
+            false => Err("is declared twice; keep one of them".to_owned()),
+        });
+        match fresh {
+            Ok(spec) => specs.push(spec),
             Err(reason) => {
                 let name = name_of(raw).map_or_else(String::new, |name| format!(" ({name})"));
-                problems.push(Problem::new(
-                    format!("types[{index}]{name}"),
-                    reason,
-                    "see the README of the definitions",
-                ));
+                problems.push(Problem::new(format!("types[{index}]{name}"), reason, ""));
             }
         }
     }
