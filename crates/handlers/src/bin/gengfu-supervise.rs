@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    gengfu_handlers::command::supervise_main()
+    gengfu_handlers::command::supervise_main(std::env::args_os().skip(1))
 }

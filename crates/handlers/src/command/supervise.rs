@@ -5,6 +5,7 @@
 //! order or the end of the socket, room in the program's standard input, and the end of the grace.
 
 use std::{
+    ffi::OsString,
     io::{self, ErrorKind, Read, Write},
     os::{
         fd::{AsFd, BorrowedFd},
@@ -35,11 +36,16 @@ use super::{
 /// Between two rounds of KILL, while what is left still makes new processes.
 const KILL_ROUND: Duration = Duration::from_millis(20);
 
-/// The `main` of a supervisor. The executor starts it, with a socket as standard input; the binary calls this before
-/// it makes a runtime or a thread. It returns when the program and all that it started are gone.
+/// The `main` of a supervisor. The executor starts it, without arguments and with a socket as standard input; the
+/// binary calls this before it makes a runtime or a thread. It returns when the program and all that it started are
+/// gone.
 #[must_use]
-pub fn supervise_main() -> ExitCode {
-    match supervise() {
+pub fn supervise_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let supervised = match args.into_iter().next() {
+        Some(_) => Err(io::Error::other("there are no arguments")),
+        None => supervise(),
+    };
+    match supervised {
         Ok(()) => ExitCode::SUCCESS,
         // Nobody reads this but a person who started it by hand: the executor sees the socket close.
         Err(error) => {
