@@ -44,6 +44,7 @@ mod typed;
 pub use async_trait::async_trait;
 pub use bytes::Bytes;
 pub use context::{Builder, TaskContext};
+pub use domain::{ErrorClass, Millis, TaskId};
 pub use error::HandlerError;
 pub use output::{OUTPUT_BYTES_DEFAULT, Output};
 pub use registry::{RESERVED, RegisterError, Registry};
