@@ -1,6 +1,6 @@
 //! A NATS server with JetStream on file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -48,14 +48,20 @@ impl NatsServer {
             return Ok(());
         }
         let mut command = Command::new(find("nats-server", "GENGFU_NATS_SERVER")?);
-        command
-            .args(["--addr", "127.0.0.1", "--port"])
-            .arg(self.port.number().to_string());
-        command.args(["--jetstream", "--store_dir"]).arg(self.data());
+        command.arg("--config").arg(self.write_config()?);
         let process = Process::spawn("nats-server", &mut command)?;
         process.output().wait_for("Server is ready", START_LIMIT)?;
         self.process = Some(process);
         Ok(())
+    }
+
+    /// Synced at most a second late, as the servers that we start or ship a configuration for.
+    fn write_config(&self) -> Result<PathBuf> {
+        let (address, data) = (self.port.address().to_string(), self.folder.path());
+        let text = format!("listen: {address:?}\njetstream {{ store_dir: {data:?}, sync_interval: 1s }}\n");
+        let file = data.join("nats.conf");
+        std::fs::write(&file, text).map_err(io("writing the configuration of nats-server"))?;
+        Ok(file)
     }
 
     /// Ends it in order (SIGTERM); nothing happens if it does not run.
@@ -113,7 +119,7 @@ impl NatsServer {
     }
 
     /// The folder of its streams.
-    pub fn data(&self) -> std::path::PathBuf {
+    pub fn data(&self) -> PathBuf {
         self.folder.path().join("jetstream")
     }
 }
