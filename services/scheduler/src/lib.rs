@@ -1,1 +1,139 @@
-//! Owns time: releases due tasks, reclaims expired leases, sweeps.
+//! Owns time: makes due tasks ready, takes back what vanished executors held, and sweeps up what was left behind.
+//!
+//! Replicas share the work without a leader. Every verb is safe in any number of hands; a lease of each partition
+//! (`turns.rs`) only says who asks often and who stands by. Start reading at [`run`], then one file for each duty.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod beat;
+mod call;
+mod error;
+mod gauges;
+mod hints;
+mod outbox;
+mod reclaim;
+mod release_due;
+mod retain;
+mod sweep;
+mod turns;
+mod walk;
+mod watch;
+
+use std::{sync::Arc, time::Duration};
+
+use messaging::{Announcer, Bus};
+use runtime::{Drained, Health, Shutdown, Tasks};
+use store::{Origin, Retention, TaskStore};
+use telemetry::Metrics;
+
+use crate::{beat::beat, turns::Turns};
+
+/// How long duties may go on once it is time to stop; longer than one call to the store.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// What a scheduler is. The times are those of a partition that it has the turn of.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The node, for timelines, logs and leases; one of its own for each process.
+    pub node: String,
+    /// The lease of the fleet's executors: after an outage nothing is reclaimed for so long.
+    pub lease: Duration,
+    /// How often due tasks are looked for.
+    pub release_every: Duration,
+    /// How often expired leases are looked for.
+    pub reclaim_every: Duration,
+    /// How often entries that stayed in the outbox are looked for.
+    pub outbox_every: Duration,
+    /// How old they must be.
+    pub outbox_age: Duration,
+    /// Time in which retention goes through all partitions.
+    pub retain_every: Duration,
+    /// How long terminal tasks stay.
+    pub retention: Retention,
+    /// Time in which the sweep takes a slice of each partition.
+    pub sweep_every: Duration,
+    /// How often the gauges of the fleet are set.
+    pub gauges_every: Duration,
+}
+
+impl Config {
+    /// The times that fit nearly everybody: a retry starts within 0.1 s of its time, an expired lease is taken back
+    /// within 0.5 s (2 s where a scheduler just died; I4).
+    #[must_use]
+    pub fn new(node: impl Into<String>, lease: Duration, retention: Retention) -> Self {
+        Self {
+            node: node.into(),
+            lease,
+            release_every: Duration::from_millis(100),
+            reclaim_every: Duration::from_millis(500),
+            outbox_every: Duration::from_secs(2),
+            outbox_age: Duration::from_secs(5),
+            retain_every: Duration::from_secs(10),
+            retention,
+            sweep_every: Duration::from_secs(30),
+            gauges_every: Duration::from_secs(5),
+        }
+    }
+}
+
+/// What a scheduler works with.
+#[derive(Clone)]
+pub struct Parts {
+    /// The task state.
+    pub store: Arc<dyn TaskStore>,
+    /// Where ready hints go.
+    pub bus: Bus,
+    /// Where transitions go.
+    pub announcer: Announcer,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// Where it says what it waits for, as `redis` and `nats`.
+    pub health: Health,
+}
+
+/// What all duties share.
+struct Town {
+    config: Config,
+    parts: Parts,
+    origin: Origin,
+    turns: Turns,
+    shutdown: Shutdown,
+}
+
+/// Works until `shutdown`; a store or a NATS that is away is waited for.
+pub async fn run(config: Config, parts: Parts, shutdown: Shutdown) -> Drained {
+    let partitions = parts.store.partitions();
+    let town = Arc::new(Town {
+        origin: Origin {
+            actor: "scheduler".into(),
+            node: config.node.clone(),
+            reason: String::new(),
+        },
+        turns: Turns::new(&config.node, partitions),
+        shutdown: shutdown.clone(),
+        config,
+        parts,
+    });
+    let mut tasks = Tasks::new(shutdown);
+    tasks.spawn("watch-redis", watch::redis(Arc::clone(&town)));
+    tasks.spawn("watch-nats", watch::nats(Arc::clone(&town)));
+    tasks.spawn("turns", beat(turns::TakeTurns::new(&town), Arc::clone(&town)));
+    for partition in 0..partitions {
+        let duty = release_due::ReleaseDue::new(&town, partition);
+        tasks.spawn("release_due", beat(duty, Arc::clone(&town)));
+        tasks.spawn(
+            "reclaim",
+            beat(reclaim::Reclaim::new(&town, partition), Arc::clone(&town)),
+        );
+        tasks.spawn("outbox", beat(outbox::Outbox::new(partition), Arc::clone(&town)));
+    }
+    tasks.spawn("retain", beat(retain::Retain::new(partitions), Arc::clone(&town)));
+    tasks.spawn("sweep", beat(sweep::Sweep::new(partitions), Arc::clone(&town)));
+    tasks.spawn("gauges", beat(gauges::Gauges::default(), town));
+    tasks.run(GRACE).await
+}
+
+/// Milliseconds, as the store takes them.
+fn ms(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}

@@ -7,6 +7,8 @@ use sha2::{Digest, Sha256};
 
 /// Most entries of one message.
 pub(super) const ENTRIES_MAX: usize = 64;
+/// Most events of one message, unless one entry alone has more: what is read in one message is recorded in one step.
+pub(super) const EVENTS_MAX: usize = 512;
 /// Most bytes of one message.
 pub(super) const BYTES_MAX: usize = 512 * 1024;
 
@@ -31,17 +33,21 @@ pub(super) struct Letter {
 pub(super) fn pack(partition: Partition, entries: Vec<proto::EventEntry>) -> Vec<Parcel> {
     let mut parcels = Vec::new();
     let mut open: Vec<proto::EventEntry> = Vec::new();
-    let mut open_bytes = 0;
+    let (mut open_bytes, mut open_events) = (0, 0);
     for entry in entries {
         let bytes = framed(entry.encoded_len());
-        if !open.is_empty() && (open.len() == ENTRIES_MAX || open_bytes + bytes > BYTES_MAX) {
+        let full = open.len() == ENTRIES_MAX
+            || open_events + entry.events.len() > EVENTS_MAX
+            || open_bytes + bytes > BYTES_MAX;
+        if full && !open.is_empty() {
             parcels.push(seal(partition, std::mem::take(&mut open)));
-            open_bytes = 0;
+            (open_bytes, open_events) = (0, 0);
         }
         if bytes > BYTES_MAX {
             parcels.push(split(partition, entry));
         } else {
             open_bytes += bytes;
+            open_events += entry.events.len();
             open.push(entry);
         }
     }
@@ -164,6 +170,13 @@ mod tests {
         let sizes: Vec<_> = parcels.iter().map(|parcel| parcel.ids.len()).collect();
         assert_eq!(sizes, [64, 64, 2]);
         assert_eq!(read(&parcels), entries);
+    }
+
+    #[test]
+    fn entries_are_joined_up_to_the_events() {
+        let entries: Vec<_> = (0..6).map(|id| entry(id, 128, 1)).collect();
+        let sizes = |parcels: &[Parcel]| parcels.iter().map(|parcel| parcel.ids.len()).collect::<Vec<_>>();
+        assert_eq!(sizes(&pack(7, entries)), [4, 2]);
     }
 
     #[test]
