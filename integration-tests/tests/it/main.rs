@@ -1,4 +1,5 @@
 //! One test binary for everything that needs real servers and real processes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod demo;
 mod harness;
