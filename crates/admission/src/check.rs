@@ -11,8 +11,8 @@ use crate::{KnownType, Problem, TypeTable};
 
 /// Longest idempotency key, in bytes.
 const KEY_BYTES: usize = 512;
-/// The furthest that a task may wait: ten years, in milliseconds.
-const WAIT_MAX_MS: i64 = 10 * 366 * 86_400_000;
+/// The furthest that a task may wait: a hundred years, in milliseconds.
+const WAIT_MAX_MS: i64 = 100 * 366 * 86_400_000;
 
 /// What admission goes by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -162,7 +162,7 @@ fn times(submission: &Submission<'_>, problems: &mut Vec<Problem>) {
             problems.push(Problem::new(
                 field,
                 "lies out of range",
-                "give a time within ten years",
+                "give a time within a hundred years",
             ));
         }
     }

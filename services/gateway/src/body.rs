@@ -45,11 +45,16 @@ async fn read(body: Body) -> Result<Bytes, Refusal> {
     })
 }
 
-/// Reads a JSON body.
+/// Reads a JSON body, which is always an object.
 ///
 /// # Errors
 /// 400 with the field and the place.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Refusal> {
+    let first = body.trim_ascii_start().first();
+    if first.is_some_and(|first| *first != b'{') {
+        let reason = "is no JSON object, at line 1 column 1";
+        return Err(Refusal::malformed("body", reason, "see /api/openapi.json"));
+    }
     serde_json::from_slice(body).map_err(|error| located::<T>(body, &error))
 }
 
@@ -192,7 +197,7 @@ mod tests {
                 "EOF while parsing a list at line 2",
             ),
             ("", "body", "EOF"),
-            ("[]x", "body", ""),
+            ("[]", "body", "object"),
         ] {
             let refusal = parse::<Outer>(body.as_bytes()).unwrap_err();
             let problem = &refusal.errors[0];

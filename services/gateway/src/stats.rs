@@ -9,6 +9,7 @@ use axum::{Router, http::StatusCode, response::Response, routing::get};
 use domain::{Millis, Status, Tier};
 use futures::future::try_join_all;
 use serde::Serialize;
+use store::{PartitionStats, QueueStats};
 use utoipa::ToSchema;
 
 use crate::{
@@ -78,12 +79,17 @@ async fn stats(gate: Gate) -> Result<Response, Refusal> {
         }
     }))
     .await?;
-    let zeros = || {
-        Status::ALL
-            .into_iter()
-            .map(|status| (status.as_str(), 0))
-            .collect::<Counts>()
-    };
+    Ok(json(StatusCode::OK, &sum(parts)))
+}
+
+fn zeros() -> Counts {
+    Status::ALL
+        .into_iter()
+        .map(|status| (status.as_str(), 0))
+        .collect()
+}
+
+fn sum(parts: Vec<(PartitionStats, Vec<QueueStats>)>) -> Stats {
     let mut sum = Stats {
         tasks: zeros(),
         ..Stats::default()
@@ -113,7 +119,7 @@ async fn stats(gate: Gate) -> Result<Response, Refusal> {
         }
     }
     sum.queues = queues.into_iter().map(queue).collect();
-    Ok(json(StatusCode::OK, &sum))
+    sum
 }
 
 fn queue(((pool, tier), (ready, waited)): ((String, Tier), (u64, Millis))) -> Queue {

@@ -1,0 +1,13 @@
+//! The API over real HTTP, on the store in memory.
+
+#![allow(clippy::unwrap_used)]
+
+mod batches;
+mod bulk;
+mod operate;
+mod short_way;
+mod show;
+mod start;
+mod submit;
+mod town;
+mod types;
