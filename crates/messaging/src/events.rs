@@ -5,7 +5,13 @@ use std::sync::Arc;
 use domain::Partition;
 use proto::{EventBatch, Message};
 
-use crate::{Bus, Delivery, Error, consumer::Consumer, counts::count, delivery::Answer, feed::Feed};
+use crate::{
+    Bus, Delivery, Error,
+    consumer::Consumer,
+    counts::count,
+    delivery::{Answer, Place},
+    feed::Feed,
+};
 
 /// Messages asked for at a time; each holds up to 512 KiB.
 const BATCH: usize = 16;
@@ -75,16 +81,17 @@ impl EventPuller {
             self.restarts = self.feed.restarts;
             self.next_consumer_seq = 1;
         }
-        let place = delivery.place()?;
-        if place.consumer_seq != self.next_consumer_seq {
-            // Something between was lost on its way, with a connection or a full subscription.
-            self.feed.restart();
-            return None;
-        }
-        self.next_consumer_seq += 1;
-        let before = self.position();
-        if place.stream_seq <= before.stream_seq {
-            return None;
+        let (place, before) = (delivery.place()?, self.position());
+        match judge(place, self.next_consumer_seq, before.stream_seq) {
+            Judgement::Gap => {
+                self.feed.restart();
+                return None;
+            }
+            Judgement::Repeat => {
+                self.next_consumer_seq += 1;
+                return None;
+            }
+            Judgement::Next => self.next_consumer_seq += 1,
         }
         let position = Position {
             stream_seq: place.stream_seq,
@@ -107,6 +114,26 @@ impl EventPuller {
     }
 }
 
+/// What a delivery is to a reader that has to miss nothing.
+#[derive(Debug, PartialEq, Eq)]
+enum Judgement {
+    Next,
+    /// Read before; the wait for its ack was over.
+    Repeat,
+    /// Something between was lost on its way, with a connection or a full subscription.
+    Gap,
+}
+
+const fn judge(place: Place, next_consumer_seq: u64, last_stream_seq: u64) -> Judgement {
+    if place.consumer_seq != next_consumer_seq {
+        Judgement::Gap
+    } else if place.stream_seq <= last_stream_seq {
+        Judgement::Repeat
+    } else {
+        Judgement::Next
+    }
+}
+
 /// Events of one partition.
 #[derive(Debug)]
 pub struct EventMessage {
@@ -126,5 +153,25 @@ impl EventMessage {
     /// The client is gone.
     pub async fn ack(&self) -> Result<(), Error> {
         self.delivery.answer(Answer::Ack).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hole_in_the_consumers_numbers_is_a_gap_and_one_in_the_streams_is_not() {
+        let place = |consumer_seq, stream_seq| Place {
+            delivered: 1,
+            stream_seq,
+            consumer_seq,
+            stored_ms: 0,
+            pending: 0,
+        };
+        assert_eq!(judge(place(4, 90), 4, 50), Judgement::Next);
+        assert_eq!(judge(place(5, 51), 4, 50), Judgement::Gap);
+        assert_eq!(judge(place(3, 51), 4, 50), Judgement::Gap);
+        assert_eq!(judge(place(4, 50), 4, 50), Judgement::Repeat);
     }
 }

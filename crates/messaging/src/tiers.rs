@@ -34,27 +34,13 @@ impl TierFeeds {
         }
     }
 
-    /// Waits for one message, then takes what is here already, up to `max`. A tier gets its share first, and what
-    /// others leave after that, so that the most urgent one can't starve the rest. Safe to drop.
+    /// Waits for one message, then takes what is here already, up to `max`. Safe to drop.
     pub(crate) async fn next_batch(&mut self, max: usize) -> Vec<(Tier, Delivery)> {
         if max == 0 {
             return Vec::new();
         }
-        let mut batch = vec![self.next().await];
-        let shares = shares(max);
-        for (feed, share) in self
-            .feeds
-            .iter_mut()
-            .zip(shares)
-            .zip(Tier::ALL)
-            .map(|((f, s), t)| ((f, t), s))
-        {
-            fill(&mut batch, feed, share, max);
-        }
-        for (feed, tier) in self.feeds.iter_mut().zip(Tier::ALL) {
-            fill(&mut batch, (feed, tier), max, max);
-        }
-        batch
+        let first = self.next().await;
+        fill(first, max, |tier| self.feeds[tier as usize - 1].try_next())
     }
 
     /// Hands back what is here or comes within a moment; the rest ends with the subscription.
@@ -75,16 +61,23 @@ impl TierFeeds {
     }
 }
 
-fn fill(batch: &mut Vec<(Tier, Delivery)>, (feed, tier): (&mut Feed, Tier), share: usize, max: usize) {
-    for _ in 0..share {
-        if batch.len() >= max {
-            return;
-        }
-        match feed.try_next() {
-            Some(delivery) => batch.push((tier, delivery)),
-            None => return,
-        }
+/// A tier gets its share first, and after that what the others leave, so that in batches of 15 and more the most
+/// urgent one starves nobody.
+fn fill<T>(first: (Tier, T), max: usize, mut take: impl FnMut(Tier) -> Option<T>) -> Vec<(Tier, T)> {
+    let mut batch = vec![first];
+    let turns = shares(max)
+        .into_iter()
+        .zip(Tier::ALL)
+        .chain(Tier::ALL.map(|tier| (max, tier)));
+    for (share, tier) in turns {
+        let room = share.min(max - batch.len());
+        batch.extend(
+            std::iter::from_fn(|| take(tier))
+                .take(room)
+                .map(|item| (tier, item)),
+        );
     }
+    batch
 }
 
 /// How much of a batch each tier may take before the others were asked.
@@ -101,5 +94,25 @@ mod tests {
     fn every_tier_has_a_share() {
         assert_eq!(shares(150), [80, 40, 20, 10]);
         assert_eq!(shares(1), [1, 1, 1, 1]);
+    }
+
+    fn filled(max: usize, waiting: [usize; 4]) -> [usize; 4] {
+        let mut left = waiting;
+        let batch = fill((Tier::Critical, ()), max, |tier| {
+            let left = &mut left[tier as usize - 1];
+            *left = left.checked_sub(1)?;
+            Some(())
+        });
+        assert!(batch.len() <= max);
+        Tier::ALL.map(|tier| batch.iter().filter(|(of, ())| *of == tier).count())
+    }
+
+    #[test]
+    fn no_tier_starves_and_no_room_is_wasted() {
+        assert_eq!(filled(20, [99, 0, 0, 99]), [19, 0, 0, 1]);
+        assert_eq!(filled(15, [99, 99, 99, 99]), [8, 4, 2, 1]);
+        assert_eq!(filled(30, [0, 0, 3, 99]), [1, 0, 3, 26]);
+        assert_eq!(filled(30, [2, 2, 2, 2]), [3, 2, 2, 2]);
+        assert_eq!(filled(1, [99, 99, 99, 99]), [1, 0, 0, 0]);
     }
 }

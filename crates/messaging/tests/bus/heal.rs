@@ -4,7 +4,7 @@ use anyhow::Result;
 use bytes::Bytes;
 use domain::Tier;
 use messaging::{Bus, streams};
-use proto::{ReadyHint, Submission};
+use proto::{ReadyHint, Submission, WorkHint};
 
 use crate::{
     nats::{Nats, eventually, within},
@@ -89,8 +89,14 @@ async fn data_folder_deleted_and_server_restarted_twice() -> Result<()> {
         })
         .await?;
         everything_passes(&writer, &mut reader).await?;
-        let fresh = bus.work("default")?;
-        writer.publisher().publish_work(&hint(1, 9)).await?;
+        // A consumer that nobody had made before.
+        let fresh = bus.work("other")?;
+        assert!(fresh.try_pull(Tier::Critical, 1).await?.is_empty());
+        let sent = WorkHint {
+            pool: "other".into(),
+            ..hint(1, 9)
+        };
+        writer.publisher().publish_work(&sent).await?;
         eventually(async || fresh.try_pull(Tier::Critical, 1).await.ok()?.pop()).await?;
     }
     Ok(())

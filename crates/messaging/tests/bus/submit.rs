@@ -111,24 +111,6 @@ async fn what_a_closed_puller_asked_for_goes_to_another_at_once() -> Result<()> 
 }
 
 #[tokio::test]
-async fn no_tier_starves_in_a_batch() -> Result<()> {
-    let nats = Nats::start()?;
-    let bus = nats.bus().await?;
-    for tier in [Tier::Low, Tier::Critical] {
-        for _ in 0..30 {
-            within(bus.publisher().submit(tier, &Submission::default()).await?).await??;
-        }
-    }
-    let mut puller = bus.submissions();
-    let mut seen = [0; 2];
-    for message in take(&mut puller, 45).await? {
-        seen[usize::from(message.tier == Tier::Low)] += 1;
-    }
-    assert!(seen[1] >= 2, "{seen:?}");
-    Ok(())
-}
-
-#[tokio::test]
 async fn ready_hints_reach_a_dispatcher() -> Result<()> {
     let nats = Nats::start()?;
     let bus = nats.bus().await?;

@@ -177,7 +177,14 @@ async fn idle_taken_again_goes_on_with_the_pulls_it_had() -> Result<()> {
             waits = waiting(&nats, "default-high", 1) => waits?,
         }
         drop(idle);
+        // Whoever hands back in the meantime runs now.
+        waiting(&nats, "default-high", 1).await?;
+        let before = Instant::now();
         let mut idle = within(puller.idle()).await?;
+        assert!(
+            before.elapsed() < Duration::from_secs(3),
+            "well before the pulls expire"
+        );
         bus.publisher().publish_work(&hint(2, number)).await?;
         let message = within(idle.next()).await?;
         assert_eq!(message.hint, hint(2, number));
