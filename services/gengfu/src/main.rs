@@ -1,2 +1,70 @@
-//! The gengfu binary.
-fn main() {}
+//! The gengfu binary: every role, the operator's commands, and `dev`, which is all of it on a laptop.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod batch;
+mod cli;
+mod client;
+mod commands;
+mod dev;
+mod roles;
+mod servers;
+mod settings;
+mod wiring;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::roles::Role;
+
+/// The night watchman of batch tasks.
+#[derive(Parser)]
+#[command(name = "gengfu", version, about, propagate_version = true)]
+struct Args {
+    #[command(flatten)]
+    global: client::Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs all of it in one process, with a nats-server and a redis-server of its own.
+    Dev(dev::Args),
+    /// Releases due tasks, reclaims expired leases, sweeps.
+    Scheduler(settings::Args),
+    /// Admits submissions from NATS and moves ready tasks into JetStream.
+    Dispatcher(settings::Args),
+    /// Claims tasks of one pool and runs their handlers.
+    Executor(settings::Args),
+    /// Reads every transition and keeps statistics.
+    Recorder(settings::Args),
+    /// Serves the HTTP API.
+    Gateway(settings::Args),
+    #[command(flatten)]
+    Client(cli::ClientCommand),
+    /// Watches over one command of an executor; started by executors alone.
+    #[command(hide = true, disable_help_flag = true)]
+    Supervise {
+        /// What the executor says.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<std::ffi::OsString>,
+    },
+}
+
+fn main() -> ExitCode {
+    // Traces and the http handler share one provider of cryptography.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let args = Args::parse();
+    match args.command {
+        Command::Client(command) => cli::run(command, &args.global),
+        Command::Dev(args) => dev::run(args),
+        Command::Scheduler(args) => roles::run(Role::Scheduler, args),
+        Command::Dispatcher(args) => roles::run(Role::Dispatcher, args),
+        Command::Executor(args) => roles::run(Role::Executor, args),
+        Command::Recorder(args) => roles::run(Role::Recorder, args),
+        Command::Gateway(args) => roles::run(Role::Gateway, args),
+        Command::Supervise { args } => handlers::command::supervise_main(args),
+    }
+}

@@ -1,0 +1,216 @@
+//! `gengfu task`.
+
+use clap::Subcommand;
+use serde_json::{Map, Value, json};
+
+use crate::client::{Client, out};
+use crate::commands::table;
+
+/// What can be done.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Shows a task.
+    Get {
+        id: String,
+        /// Writes the payload's bytes alone.
+        #[arg(long)]
+        payload: bool,
+        /// Writes the result's bytes alone.
+        #[arg(long, conflicts_with = "payload")]
+        result: bool,
+    },
+    /// Lists tasks, the newest first.
+    List(Filter),
+    /// Shows every transition of a task.
+    Timeline { id: String },
+    /// Shows what the handler printed.
+    Logs {
+        id: String,
+        #[arg(long, value_name = "N")]
+        attempt: Option<u32>,
+    },
+    /// Runs a dead or cancelled task again.
+    Retry(Operate),
+    /// Stops a task.
+    Cancel {
+        id: String,
+        #[arg(long, default_value = "")]
+        reason: String,
+    },
+    /// Makes a task due now; its run is ended first.
+    Reset(Operate),
+    /// Changes fields of a task.
+    Set {
+        id: String,
+        #[arg(long, value_name = "N")]
+        max_retry: Option<u16>,
+        /// When it is due, such as 2026-12-01T09:00:00+08:00.
+        #[arg(long, value_name = "T")]
+        next_run_time: Option<String>,
+        #[arg(long, value_name = "D")]
+        run_timeout: Option<String>,
+        #[arg(long, default_value = "")]
+        reason: String,
+    },
+}
+
+/// An operation and its reason.
+#[derive(clap::Args)]
+pub(crate) struct Operate {
+    id: String,
+    #[arg(long, value_name = "N")]
+    max_retry: Option<u16>,
+    #[arg(long, default_value = "")]
+    reason: String,
+}
+
+/// Which tasks.
+#[derive(clap::Args)]
+pub(crate) struct Filter {
+    #[arg(long = "type")]
+    task_type: Option<String>,
+    #[arg(long)]
+    status: Option<String>,
+    #[arg(long)]
+    tier: Option<String>,
+    #[arg(long)]
+    batch: Option<String>,
+    #[arg(long)]
+    schedule: Option<String>,
+    #[arg(long)]
+    error_code: Option<String>,
+    #[arg(long)]
+    since: Option<String>,
+    #[arg(long)]
+    until: Option<String>,
+    /// At most 1,000.
+    #[arg(long, default_value_t = 50)]
+    limit: u32,
+    #[arg(long)]
+    cursor: Option<String>,
+}
+
+impl Filter {
+    fn query(self) -> Vec<(&'static str, String)> {
+        let given = [
+            ("type", self.task_type),
+            ("status", self.status),
+            ("tier", self.tier),
+            ("batch", self.batch),
+            ("schedule", self.schedule),
+            ("error_code", self.error_code),
+            ("since", self.since),
+            ("until", self.until),
+            ("limit", Some(self.limit.to_string())),
+            ("cursor", self.cursor),
+        ];
+        given
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect()
+    }
+}
+
+async fn operate(client: &Client, verb: &str, of: Operate, json: bool) -> anyhow::Result<()> {
+    let mut body = json!({"reason": of.reason});
+    if let Some(limit) = of.max_retry {
+        body["max_retry"] = json!(limit);
+    }
+    let answer = client
+        .post(&format!("/tasks/{}/{verb}", of.id), body.to_string().into_bytes())
+        .await?;
+    table::one(&answer, json);
+    Ok(())
+}
+
+pub(crate) async fn run(command: Command, client: &Client, json: bool) -> anyhow::Result<()> {
+    match command {
+        Command::Get {
+            id, payload: true, ..
+        } => out(&client.bytes(&format!("/tasks/{id}/payload"), &[]).await?),
+        Command::Get { id, result: true, .. } => {
+            out(&client.bytes(&format!("/tasks/{id}/result"), &[]).await?)
+        }
+        Command::Get { id, .. } => table::one(&client.get(&format!("/tasks/{id}"), &[]).await?, json),
+        Command::List(filter) => {
+            let columns = [
+                "task_id",
+                "task_type",
+                "status",
+                "attempt",
+                "create_time",
+                "error_code",
+                "input_info",
+            ];
+            table::list(&client.get("/tasks", &filter.query()).await?, &columns, json);
+        }
+        Command::Timeline { id } => {
+            let columns = [
+                "version",
+                "from",
+                "to",
+                "at",
+                "attempt",
+                "actor",
+                "node",
+                "reason",
+                "error_class",
+                "error_code",
+            ];
+            table::list(
+                &client.get(&format!("/tasks/{id}/timeline"), &[]).await?,
+                &columns,
+                json,
+            );
+        }
+        Command::Logs { id, attempt } => {
+            let query: Vec<_> = attempt
+                .map(|attempt| ("attempt", attempt.to_string()))
+                .into_iter()
+                .collect();
+            out(&client.bytes(&format!("/tasks/{id}/logs"), &query).await?);
+        }
+        Command::Retry(of) => operate(client, "retry", of, json).await?,
+        Command::Reset(of) => operate(client, "reset", of, json).await?,
+        Command::Cancel { id, reason } => {
+            operate(
+                client,
+                "cancel",
+                Operate {
+                    id,
+                    max_retry: None,
+                    reason,
+                },
+                json,
+            )
+            .await?
+        }
+        Command::Set {
+            id,
+            max_retry,
+            next_run_time,
+            run_timeout,
+            reason,
+        } => {
+            let mut fields = Map::new();
+            let given = [
+                ("max_retry", max_retry.map(|limit| json!(limit))),
+                ("next_run_time", next_run_time.map(Value::String)),
+                ("run_timeout", run_timeout.map(Value::String)),
+                ("reason", Some(Value::String(reason))),
+            ];
+            fields.extend(
+                given
+                    .into_iter()
+                    .filter_map(|(name, value)| Some((name.to_owned(), value?))),
+            );
+            table::one(
+                &client
+                    .patch(&format!("/tasks/{id}"), &Value::Object(fields))
+                    .await?,
+                json,
+            );
+        }
+    }
+    Ok(())
+}

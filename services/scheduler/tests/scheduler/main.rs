@@ -1,0 +1,11 @@
+//! The scheduler between a store in memory and a real nats-server.
+
+#![allow(clippy::unwrap_used)]
+
+// Every other crate knows it by this name.
+extern crate gengfu_scheduler as scheduler;
+
+mod duties;
+mod outages;
+mod replicas;
+mod town;
