@@ -12,12 +12,22 @@ fn the_demo_loses_and_doubles_nothing() {
     let mut command = Command::new(target_dir().join("airports-demo"));
     let mut demo = Process::spawn("demo", command.arg("--once")).unwrap();
     let status = demo.wait(LIMIT).unwrap();
-    let line = demo.output().wait_for("{\"tasks\":", Duration::from_secs(5)).unwrap();
+    let line = demo
+        .output()
+        .wait_for("{\"tasks\":", Duration::from_secs(5))
+        .unwrap();
     let report: serde_json::Value = serde_json::from_str(&line).unwrap();
     let count = |key: &str| report[key].as_u64().unwrap();
     assert!(status.success(), "{status}: {line}");
-    assert_eq!((count("lost"), count("duplicated"), count("tasks")), (0, 0, 3_376), "{line}");
+    assert_eq!(
+        (count("lost"), count("duplicated"), count("tasks")),
+        (0, 0, 3_376),
+        "{line}"
+    );
     assert_eq!(count("success") + count("dead"), 3_376, "{line}");
-    assert!((15..=60).contains(&count("dead")), "about 1 % of the rows are refused: {line}");
+    assert!(
+        (15..=60).contains(&count("dead")),
+        "about 1 % of the rows are refused: {line}"
+    );
     assert!(count("retried") > 80, "about 4 % of the calls fail: {line}");
 }
