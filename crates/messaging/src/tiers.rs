@@ -64,8 +64,10 @@ impl TierFeeds {
 /// A tier gets its share first, and after that what the others leave, so that in batches of 15 and more the most
 /// urgent one starves nobody.
 fn fill<T>(first: (Tier, T), max: usize, mut take: impl FnMut(Tier) -> Option<T>) -> Vec<(Tier, T)> {
+    let mut shares = shares(max);
+    shares[first.0 as usize - 1] -= 1;
     let mut batch = vec![first];
-    let turns = shares(max)
+    let turns = shares
         .into_iter()
         .zip(Tier::ALL)
         .chain(Tier::ALL.map(|tier| (max, tier)));
