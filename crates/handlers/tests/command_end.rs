@@ -112,7 +112,7 @@ async fn a_stop_ends_the_whole_family_even_where_it_ignores_term() {
 
 #[tokio::test]
 async fn a_program_that_heeds_term_has_its_grace() {
-    let script = "trap 'echo bye; exit 0' TERM; echo $$ > leader; while :; do sleep 0.01; done";
+    let script = "trap 'sleep 0.3; echo bye; exit 0' TERM; echo $$ > leader; while :; do sleep 0.01; done";
     let run = Run::start(script, "10m");
     run.number("leader").await;
     run.stopper.stop(StopReason::Cancelled);
