@@ -127,3 +127,57 @@ fn resume(stretch: &Stretch, from: i64, next: Option<i64>) -> Option<i64> {
         _ => Some(stretch.end),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::civil;
+    use crate::cron::Cron;
+
+    /// The fires of 10 April 2026, in minutes after midnight UTC.
+    fn fires(cron: &str, zone: &str, overlap: DstOverlap) -> Vec<i64> {
+        let search = Search::new(&Cron::parse(cron, None).unwrap(), None);
+        let policy = Policy::Fixed {
+            gap: DstGap::Shift,
+            overlap,
+        };
+        let midnight = civil::day_of(2026, 4, 10) * DAY;
+        let mut from = midnight;
+        let next = || {
+            let found = first_from(&search, &Zone::imagined(zone), policy, from)?;
+            from = found.at + 1;
+            (found.at < midnight + DAY).then_some((found.at - midnight) / 60)
+        };
+        std::iter::from_fn(next).collect()
+    }
+
+    #[test]
+    fn a_clock_set_back_soon_after_a_gap_shows_times_that_were_missed() {
+        // At 02:00 to 03:00, and half an hour later, at 03:30, back to 02:30.
+        let zone = "AAA0BBB,J100/2,J100/3:30";
+        for (cron, first, second, both) in [
+            ("10 2 * * *", vec![120], vec![120], vec![120]),
+            ("40 2 * * *", vec![120], vec![160], vec![160]),
+            ("10 3 * * *", vec![130], vec![190], vec![130, 190]),
+        ] {
+            assert_eq!(fires(cron, zone, DstOverlap::First), first, "{cron}, first");
+            assert_eq!(fires(cron, zone, DstOverlap::Second), second, "{cron}, second");
+            assert_eq!(fires(cron, zone, DstOverlap::Both), both, "{cron}, both");
+        }
+    }
+
+    #[test]
+    fn a_gap_soon_after_a_clock_set_back_misses_only_what_was_never_shown() {
+        // At 03:30 back to 02:30, and ten minutes later, at 02:40, to 03:40.
+        let zone = "AAA0BBB,J100/2:40,J100/3:30";
+        for (cron, first, second, both) in [
+            ("35 2 * * *", vec![95], vec![155], vec![95, 155]),
+            ("10 3 * * *", vec![130], vec![160], vec![130]),
+            ("35 3 * * *", vec![160], vec![160], vec![160]),
+        ] {
+            assert_eq!(fires(cron, zone, DstOverlap::First), first, "{cron}, first");
+            assert_eq!(fires(cron, zone, DstOverlap::Second), second, "{cron}, second");
+            assert_eq!(fires(cron, zone, DstOverlap::Both), both, "{cron}, both");
+        }
+    }
+}

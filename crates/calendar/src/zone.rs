@@ -82,6 +82,14 @@ impl Zone {
         Zone { tz: TimeZone::UTC }
     }
 
+    /// A zone of rules that no place has.
+    #[cfg(test)]
+    pub(crate) fn imagined(posix: &str) -> Zone {
+        Zone {
+            tz: TimeZone::posix(posix).unwrap(),
+        }
+    }
+
     /// The IANA name, spelled as the tz database does.
     #[must_use]
     pub fn name(&self) -> &str {

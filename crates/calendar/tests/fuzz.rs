@@ -182,6 +182,12 @@ fn the_rarest_expressions_are_found_or_given_up_in_time() {
             DstGap::Shift,
             Some("9998-12-31T05:00:00Z"),
         ),
+        (
+            "0 0 29 2 *",
+            "Pacific/Auckland",
+            DstGap::Shift,
+            Some("2028-02-28T11:00:00Z"),
+        ),
         // Only ever in the hour that the clock jumps over.
         ("30 2 * 3 0#2", "America/New_York", DstGap::Skip, None),
         ("*/7 2 * 3 0L", "Europe/Berlin", DstGap::Shift, None),

@@ -283,6 +283,11 @@ fn marks_show_what_is_unusual() {
             ("2026-03-09T02:30:00".to_owned(), vec![])
         ]
     );
+    // Due at the gap's end anyway: nothing was shifted.
+    assert_eq!(
+        marks("0 3 8 3 *", "2026-03-07T09:00:00Z")[0],
+        ("2026-03-08T03:00:00".to_owned(), vec![changes.clone()])
+    );
     let again = "second pass of this time".to_owned();
     assert_eq!(
         marks("30 1-4 1 11 *", "2026-11-01T05:00:00Z"),
