@@ -132,3 +132,69 @@ fn lease(partition: Partition) -> String {
 fn seat(number: u16) -> String {
     format!("recorder-seat-{number}")
 }
+
+#[cfg(test)]
+mod tests {
+    use store::{Clock, Model};
+
+    use super::*;
+
+    const TTL: Duration = Duration::from_secs(5);
+
+    /// One round of a replica whose readers end at once; how many partitions it has then.
+    async fn round(shares: &mut Shares, store: &Model) -> usize {
+        let now = shares.renew(store).await.unwrap();
+        for partition in now.surplus {
+            shares.let_go(store, partition).await.unwrap();
+        }
+        store.clock().advance(10);
+        shares.held.len()
+    }
+
+    #[tokio::test]
+    async fn each_has_its_share_and_every_partition_is_somebodys() {
+        let store = Model::new(8, Clock::standing(1_000));
+        let mut replicas = ["a", "b", "c"].map(|owner| Shares::new(owner, TTL, 8));
+        let [a, b, c] = &mut replicas;
+        assert_eq!(round(a, &store).await, 8);
+        assert_eq!(
+            (
+                round(b, &store).await,
+                round(a, &store).await,
+                round(b, &store).await
+            ),
+            (0, 4, 4)
+        );
+        round(c, &store).await;
+        round(a, &store).await;
+        round(b, &store).await;
+        round(c, &store).await;
+        let sizes = [a.held.len(), b.held.len(), c.held.len()];
+        assert_eq!((sizes.iter().sum::<usize>(), sizes.iter().max()), (8, Some(&3)));
+        // One leaves in order, one vanishes.
+        c.leave(&store).await.unwrap();
+        store.clock().advance(5_000);
+        round(b, &store).await;
+        assert_eq!(round(b, &store).await, 8);
+    }
+
+    #[tokio::test]
+    async fn who_lost_its_leases_knows() {
+        let store = Model::new(2, Clock::standing(1_000));
+        let (mut a, mut b) = (Shares::new("a", TTL, 2), Shares::new("b", TTL, 2));
+        assert_eq!(round(&mut a, &store).await, 2);
+        store.clock().advance(5_001);
+        assert_eq!(round(&mut b, &store).await, 2);
+        assert_eq!(round(&mut a, &store).await, 0);
+    }
+
+    #[tokio::test]
+    async fn more_replicas_than_partitions_wait_their_turn() {
+        let store = Model::new(1, Clock::standing(1_000));
+        let (mut a, mut b) = (Shares::new("a", TTL, 1), Shares::new("b", TTL, 1));
+        assert_eq!((round(&mut a, &store).await, round(&mut b, &store).await), (1, 0));
+        a.leave(&store).await.unwrap();
+        store.clock().advance(10);
+        assert_eq!(round(&mut b, &store).await, 1);
+    }
+}
