@@ -62,11 +62,9 @@ impl Backoff {
             Self::Exponential { factor: 0, .. } => return Err(BackoffError::Factor),
             Self::Exponential { base, cap, .. } => vec![base, cap],
         };
-        texts.into_iter().try_for_each(|text| {
-            duration::parse_ms(text)
-                .map(drop)
-                .map_err(BackoffError::Duration)
-        })
+        texts
+            .into_iter()
+            .try_for_each(|text| duration::parse_ms(text).map(drop).map_err(BackoffError::Duration))
     }
 
     /// Milliseconds to wait before retry number `retry` (from 1), with jitter of ±10 % by `random`.

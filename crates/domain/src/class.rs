@@ -19,12 +19,7 @@ pub enum ErrorClass {
 
 impl ErrorClass {
     /// Every class, in the order of its number.
-    pub const ALL: [Self; 4] = [
-        Self::Transient,
-        Self::Deterministic,
-        Self::Timeout,
-        Self::Lost,
-    ];
+    pub const ALL: [Self; 4] = [Self::Transient, Self::Deterministic, Self::Timeout, Self::Lost];
 
     /// The word used in the API, the logs and the metrics.
     #[must_use]

@@ -39,11 +39,7 @@ mod tests {
     fn a_long_error_keeps_both_ends_and_no_half_character() {
         let text = format!("start{}end", "🌙".repeat(50_000));
         let clipped = clip_error(&text);
-        assert!(
-            clipped.starts_with("start")
-                && clipped.ends_with("end")
-                && clipped.contains("bytes cut")
-        );
+        assert!(clipped.starts_with("start") && clipped.ends_with("end") && clipped.contains("bytes cut"));
         assert!(clipped.len() < 9_000);
         assert_eq!(clip_error("short"), "short");
     }

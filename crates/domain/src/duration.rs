@@ -6,9 +6,7 @@
 /// A sentence that names the text and shows a right one.
 pub fn parse_ms(text: &str) -> Result<i64, String> {
     let refuse = || format!("{text:?} is no duration; write 500ms, 30s, 5m, 2h or 7d");
-    let split = text
-        .find(|c: char| !c.is_ascii_digit())
-        .ok_or_else(refuse)?;
+    let split = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(refuse)?;
     let (number, unit) = text.split_at(split);
     let scale = match unit {
         "ms" => 1,
@@ -28,12 +26,7 @@ pub fn parse_ms(text: &str) -> Result<i64, String> {
 /// The shortest way to write these milliseconds.
 #[must_use]
 pub fn format_ms(ms: i64) -> String {
-    for (unit, scale) in [
-        ("d", 86_400_000),
-        ("h", 3_600_000),
-        ("m", 60_000),
-        ("s", 1_000),
-    ] {
+    for (unit, scale) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)] {
         if ms != 0 && ms % scale == 0 {
             return format!("{}{unit}", ms / scale);
         }

@@ -151,13 +151,7 @@ mod tests {
 
     #[test]
     fn what_is_no_id_says_so() {
-        assert!(
-            "nope"
-                .parse::<TaskId>()
-                .unwrap_err()
-                .to_string()
-                .contains("nope")
-        );
+        assert!("nope".parse::<TaskId>().unwrap_err().to_string().contains("nope"));
         assert!(TaskId::from_slice(&[1, 2]).is_err());
     }
 }

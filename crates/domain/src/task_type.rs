@@ -102,10 +102,7 @@ pub fn valid_type(name: &str) -> bool {
 /// Whether this can name a pool: one token of a subject.
 #[must_use]
 pub fn valid_pool(name: &str) -> bool {
-    valid_name(
-        name,
-        |c| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'),
-    )
+    valid_name(name, |c| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'))
 }
 
 fn valid_name(name: &str, allowed: impl Fn(u8) -> bool) -> bool {
@@ -185,15 +182,11 @@ impl TypeSpec {
             return Err("http is missing; give http: {url: …} beside handler: http".into());
         }
         if self.handler == "command" && self.command.is_none() {
-            return Err(
-                "command is missing; give command: {program: …} beside handler: command".into(),
-            );
+            return Err("command is missing; give command: {program: …} beside handler: command".into());
         }
         match self.on_unknown_outcome.as_deref() {
             None | Some("retry" | "dead") => Ok(()),
-            Some(other) => Err(format!(
-                "on_unknown_outcome is retry or dead, not {other:?}"
-            )),
+            Some(other) => Err(format!("on_unknown_outcome is retry or dead, not {other:?}")),
         }
     }
 }
@@ -211,10 +204,7 @@ mod tests {
         let spec = spec(r#"{"name":"a.b","handler":"echo"}"#).unwrap();
         assert_eq!(spec.check(), Ok(()));
         assert_eq!(
-            (
-                spec.max_retry_for(Tier::Critical),
-                spec.max_retry_for(Tier::Low)
-            ),
+            (spec.max_retry_for(Tier::Critical), spec.max_retry_for(Tier::Low)),
             (5, 3)
         );
         assert_eq!((spec.run_timeout_ms(), spec.max_lost), (300_000, 3));
@@ -241,10 +231,7 @@ mod tests {
                 "on_unknown_outcome",
             ),
         ] {
-            assert!(
-                spec(text).unwrap().check().unwrap_err().contains(field),
-                "{text}"
-            );
+            assert!(spec(text).unwrap().check().unwrap_err().contains(field), "{text}");
         }
     }
 }

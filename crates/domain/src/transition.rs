@@ -111,26 +111,11 @@ pub const TRANSITIONS: &[Row] = &[
     ),
     row(Verb::Claim, Pending, Running, "due"),
     row(Verb::Claim, Retrying, Running, "due"),
-    row(
-        Verb::Claim,
-        Pending,
-        Dead,
-        "not started before its `expire_at`",
-    ),
-    row(
-        Verb::Claim,
-        Retrying,
-        Dead,
-        "not started before its `expire_at`",
-    ),
+    row(Verb::Claim, Pending, Dead, "not started before its `expire_at`"),
+    row(Verb::Claim, Retrying, Dead, "not started before its `expire_at`"),
     row(Verb::Complete, Running, Success, "the token is the lease's"),
     row(Verb::Fail, Running, Failed, "the token is the lease's"),
-    row(
-        Verb::Fail,
-        Failed,
-        Retrying,
-        "a transient error, retries left",
-    ),
+    row(Verb::Fail, Failed, Retrying, "a transient error, retries left"),
     row(
         Verb::Fail,
         Failed,
@@ -186,12 +171,7 @@ pub const TRANSITIONS: &[Row] = &[
         "marked; the executor ends the run, then `stopped`",
     ),
     row(Verb::Retry, Dead, Pending, "by an operator; counts at 0"),
-    row(
-        Verb::Retry,
-        Cancelled,
-        Pending,
-        "by an operator; counts at 0",
-    ),
+    row(Verb::Retry, Cancelled, Pending, "by an operator; counts at 0"),
     row(Verb::Reset, Pending, Pending, "by an operator; due now"),
     row(Verb::Reset, Retrying, Pending, "by an operator; due now"),
     row(
@@ -225,12 +205,7 @@ pub fn state_machine_markdown() -> String {
     );
     for row in TRANSITIONS.iter().filter(|row| row.from != Some(row.to)) {
         let from = row.from.map_or("[*]", Status::as_str);
-        let _ = writeln!(
-            page,
-            "    {from} --> {}: {}",
-            row.to.as_str(),
-            row.verb.as_str()
-        );
+        let _ = writeln!(page, "    {from} --> {}: {}", row.to.as_str(), row.verb.as_str());
     }
     for status in Status::TERMINAL {
         let _ = writeln!(page, "    {} --> [*]", status.as_str());
@@ -286,9 +261,6 @@ mod tests {
         if std::env::var_os("UPDATE_DOCS").is_some() {
             std::fs::write(path, state_machine_markdown()).unwrap();
         }
-        assert_eq!(
-            std::fs::read_to_string(path).unwrap(),
-            state_machine_markdown()
-        );
+        assert_eq!(std::fs::read_to_string(path).unwrap(), state_machine_markdown());
     }
 }

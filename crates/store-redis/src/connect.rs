@@ -260,7 +260,7 @@ impl RedisStore {
 
     /// The part of `maxmemory` in use, in percent; read from the server at most once a second.
     pub(crate) async fn memory_percent(&self) -> u64 {
-        let now = u64::try_from(std::time::UNIX_EPOCH.elapsed().map_or(0, |at| at.as_secs())).unwrap_or(0);
+        let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |at| at.as_secs());
         if self.memory_checked.swap(now, Ordering::Relaxed) != now
             && let Link::One(_) = self.link
             && let Ok(info) = self.ask::<String>(redis::cmd("INFO").arg("memory")).await

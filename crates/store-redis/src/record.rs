@@ -15,6 +15,9 @@ use crate::queue::id_of;
 
 const HOUR_MS: Millis = 3_600_000;
 
+/// Header, timeline, and what is recorded of a task.
+type Kept = (Option<Vec<u8>>, Option<Vec<u8>>, Option<String>);
+
 impl RedisStore {
     pub(crate) async fn record_events(
         &self,
@@ -76,8 +79,7 @@ impl RedisStore {
                 .arg("l")
                 .arg("n");
         }
-        let records: Vec<(Option<Vec<u8>>, Option<Vec<u8>>, Option<String>)> =
-            self.ask_all(&pipeline).await?;
+        let records: Vec<Kept> = self.ask_all(&pipeline).await?;
         let mut events = Vec::new();
         for (id, (header, line, seen)) in ids.iter().zip(records) {
             let (Some(header), Some(line)) = (header, line) else {

@@ -11,6 +11,8 @@ use crate::queue::id_of;
 
 /// A terminal task as a list shows it: member, the list's status, when it ended.
 type Candidate = (Vec<u8>, Status, i64);
+/// Heads of the lists of success and cancelled, and of the dead with their time.
+type Heads = (Vec<Vec<u8>>, Vec<Vec<u8>>, Vec<(Vec<u8>, i64)>);
 
 impl RedisStore {
     pub(crate) async fn remove_old(
@@ -75,8 +77,7 @@ impl RedisStore {
             .arg(0)
             .arg(most)
             .arg("WITHSCORES");
-        let (success, cancelled, dead): (Vec<Vec<u8>>, Vec<Vec<u8>>, Vec<(Vec<u8>, i64)>) =
-            self.ask_all(&pipeline).await?;
+        let (success, cancelled, dead): Heads = self.ask_all(&pipeline).await?;
         let listed = |entries: Vec<Vec<u8>>, status: Status| {
             entries.into_iter().filter_map(move |entry| {
                 let (id, ended) = entry.split_at_checked(16)?;

@@ -15,9 +15,6 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::end::{End, Ends, How};
 use crate::{Executor, runs::Running};
 
-/// How long a handler may take to end once it is told to; a command needs it for TERM, grace and KILL.
-const STOP_GRACE: Duration = Duration::from_secs(8);
-
 /// Starts the run of a claimed task.
 pub(crate) fn start(
     executor: &Arc<Executor>,
@@ -94,20 +91,26 @@ async fn run(
     let running = AssertUnwindSafe(handler.run(context, payload)).catch_unwind();
     tokio::pin!(running);
     let ended = tokio::select! {
+        // A handler that obeys ends in the same moment as it is told to; what was asked comes first.
+        biased;
+        _ = context.stop().requested() => None,
         ended = &mut running => Some(ended),
         () = tokio::time::sleep(run_timeout(task)) => {
             stopper.stop(StopReason::TimedOut);
             None
         }
-        _ = context.stop().requested() => None,
     };
     if let Some(ended) = ended {
         return result(executor, ended);
     }
     // The run is ended first: the handler's own way, else by dropping it. Only then its end is told.
-    let _ = tokio::time::timeout(STOP_GRACE, &mut running).await;
+    let last = tokio::time::timeout(handler.stop_grace(), &mut running).await;
     match context.stop().reason() {
-        Some(StopReason::TimedOut) | None => How::TimedOut,
+        // A request that went out and got no answer is more than an overrun: the type may say what follows.
+        Some(StopReason::TimedOut) | None => match last {
+            Ok(Ok(Err(error))) if error.unknown_outcome => How::Failed(error),
+            _ => How::TimedOut,
+        },
         Some(StopReason::LeaseLost) => How::LeaseLost,
         Some(StopReason::Cancelled | StopReason::Reset) => How::Stopped,
         Some(StopReason::ShuttingDown) => How::HandedBack,
