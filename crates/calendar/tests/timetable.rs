@@ -120,6 +120,39 @@ fn an_interval_keeps_its_beat_over_days_off() {
 }
 
 #[test]
+fn a_day_off_that_the_clock_leaves_again_is_left_with_it() {
+    // In St John's Sunday 2010-11-07 began, and a minute later it was Saturday 23:01 once more.
+    let spec = working_days::Spec {
+        name: "six-days".into(),
+        version: String::new(),
+        years: "2010".into(),
+        weekend: vec!["sun".into()],
+        off: Vec::new(),
+        on: Vec::new(),
+    };
+    let calendar = Some(Arc::new(WorkingDays::new(&spec).unwrap()));
+    let timetable = build(
+        "@every 30s",
+        "America/St_Johns",
+        Options {
+            calendar,
+            ..Options::default()
+        },
+    )
+    .unwrap();
+    let expected = [
+        "2010-11-06T23:59:30-02:30",
+        "2010-11-06T23:01:00-03:30",
+        "2010-11-06T23:01:30-03:30",
+    ];
+    assert_eq!(fires(&timetable, "2010-11-07T02:29:00Z", 3), expected);
+    assert_eq!(
+        fires(&timetable, "2010-11-07T03:29:00Z", 2),
+        ["2010-11-06T23:59:30-03:30", "2010-11-08T00:00:00-03:30"]
+    );
+}
+
+#[test]
 fn a_year_that_is_not_covered_is_told_before_it_begins() {
     let timetable = on_working_days("0 9 * * *", "Asia/Shanghai");
     let first = timetable

@@ -156,6 +156,17 @@ mod tests {
     }
 
     #[test]
+    fn a_new_name_for_the_same_offset_is_no_change_of_the_clock() {
+        // Summer time became standard time in London on 1968-10-27.
+        let winter = stretch("Europe/London", "1968-10-27T12:00:00Z");
+        assert!(!winter.changes_on(crate::civil::day_of(1968, 10, 27)));
+        assert_eq!(
+            winter.end,
+            "1971-10-31T02:00:00Z".parse::<Timestamp>().unwrap().as_second()
+        );
+    }
+
+    #[test]
     fn a_zone_without_changes_is_one_stretch() {
         let utc = stretch("UTC", "2026-03-08T07:00:00Z");
         assert_eq!((utc.start, utc.end, utc.offset), (i64::MIN, i64::MAX, 0));
