@@ -46,13 +46,25 @@ fn kind(schema: Option<&Value>) -> Kind {
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == name),
         _ => false,
     };
-    if named("integer") || named("number") {
+    // Where a text is allowed too, the cell is one: nobody can tell a room "007" from a number.
+    if named("string") {
+        Kind::Text
+    } else if named("integer") || named("number") {
         Kind::Number
     } else if named("boolean") {
         Kind::Boolean
     } else {
         Kind::Text
     }
+}
+
+/// Whether a column that the schema does not name can be meant: only where the schema says so itself.
+fn takes_others(spec: &TypeSpec) -> bool {
+    let Some(schema) = &spec.input_schema else {
+        return true;
+    };
+    let declared = |name: &str| schema.get(name).is_some_and(|value| *value != Value::Bool(false));
+    properties(spec).is_none() || declared("additionalProperties") || declared("patternProperties")
 }
 
 /// The columns of a header, or everything that is wrong with it in one sentence.
@@ -62,13 +74,13 @@ pub(crate) fn columns(
     spec: &TypeSpec,
 ) -> Result<Vec<Column>, String> {
     let field = |column: &String| {
-        let by = renamed.iter().find(|(_, from)| from == column);
+        let by = renamed.iter().find(|(_, from)| from == column.trim());
         by.map_or_else(|| column.trim().to_owned(), |(field, _)| field.clone())
     };
     let fields: Vec<_> = header.iter().map(field).collect();
     let mut faults = Vec::new();
     for (field, column) in renamed {
-        if !header.contains(column) {
+        if !header.iter().any(|name| name.trim() == column) {
             faults.push(format!("--map {field}={column}: there is no column {column}"));
         }
     }
@@ -78,10 +90,13 @@ pub(crate) fn columns(
     {
         faults.push(format!("column {name} is missing"));
     }
+    let others = takes_others(spec);
     for (at, name) in fields.iter().enumerate() {
         if fields[..at].contains(name) {
             faults.push(format!("column {name} stands twice"));
-        } else if properties(spec).is_some_and(|known| !known.contains_key(name)) {
+        } else if name.is_empty() {
+            faults.push(format!("column {} has no name", at + 1));
+        } else if !others && properties(spec).is_some_and(|known| !known.contains_key(name)) {
             faults.push(format!("column {name} is unknown"));
         }
     }
@@ -139,6 +154,73 @@ fn value(column: &Column, cell: &str) -> Result<String, BadCell> {
             } else {
                 Err(bad("number"))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(schema: &str) -> TypeSpec {
+        let mut spec: TypeSpec = serde_json::from_str(r#"{"name":"a","handler":"echo"}"#).unwrap();
+        spec.input_schema = serde_json::from_str(schema).unwrap();
+        spec
+    }
+
+    fn names(header: &str, renamed: &[(&str, &str)], schema: &str) -> Result<Vec<String>, String> {
+        let header: Vec<_> = header.split(',').map(str::to_owned).collect();
+        let renamed: Vec<_> = renamed
+            .iter()
+            .map(|(f, c)| ((*f).to_owned(), (*c).to_owned()))
+            .collect();
+        let columns = columns(&header, &renamed, &spec(schema))?;
+        Ok(columns.into_iter().map(|column| column.field).collect())
+    }
+
+    const CLOSED: &str = r#"{"required":["id"],"properties":{"id":{"type":"integer"},"t":{}}}"#;
+
+    #[test]
+    fn a_header_names_every_fault_at_once() {
+        let told = names("x,t,t,", &[("id", "nope")], CLOSED).unwrap_err();
+        for fault in [
+            "id=nope",
+            "id is missing",
+            "x is unknown",
+            "t stands twice",
+            "column 4 has no name",
+        ] {
+            assert!(told.contains(fault), "{fault} in {told}");
+        }
+    }
+
+    #[test]
+    fn a_map_renames_and_a_schema_may_take_others() {
+        assert_eq!(names("room, t ", &[("id", "room")], CLOSED).unwrap(), ["id", "t"]);
+        let open = r#"{"properties":{"id":{}},"additionalProperties":{"type":"string"}}"#;
+        assert_eq!(names("id,x", &[], open).unwrap(), ["id", "x"]);
+        assert_eq!(names("id,x", &[], "null").unwrap(), ["id", "x"]);
+        assert_eq!(names("id,x", &[], r#"{"required":["id"]}"#).unwrap(), ["id", "x"]);
+        let told = names("id,t,t2", &[("t", "t2")], CLOSED).unwrap_err();
+        assert!(told.contains("t stands twice"), "{told}");
+    }
+
+    #[test]
+    fn cells_take_their_type_from_the_schema() {
+        let schema = r#"{"required":["s"],"properties":{"n":{"type":"number"},"b":{"type":["boolean","null"]},
+            "s":{"type":"string"},"m":{"type":["integer","string"]}}}"#;
+        let header: Vec<_> = ["n", "b", "s", "m"].map(str::to_owned).into();
+        let columns = columns(&header, &[], &spec(schema)).unwrap();
+        let row = |cells: [&'static str; 4]| payload(&columns, cells.into_iter());
+        let text = row(["1.50e3", "true", "say \"夜\"", "007"]).unwrap();
+        assert_eq!(text, r#"{"n":1.50e3,"b":true,"s":"say \"夜\"","m":"007"}"#);
+        assert_eq!(row(["", "", "", ""]).unwrap(), r#"{"s":""}"#);
+        for (cells, column) in [
+            (["007", "", "", ""], "n"),
+            (["1", "yes", "", ""], "b"),
+            (["NaN", "", "", ""], "n"),
+        ] {
+            assert_eq!(row(cells).unwrap_err().column, column);
         }
     }
 }

@@ -15,9 +15,9 @@ use domain::{Status, TaskId, TypeSpec};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Map, Value, json};
 
-use crate::client::{Client, line};
+use crate::client::{Client, line, note};
 use rows::Rows;
-use source::Source;
+use source::{Shape, Source};
 
 /// How often a batch that is waited for is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -29,15 +29,18 @@ pub(crate) struct Args {
     task_type: String,
     /// A file that ends in .csv or .jsonl, or - for CSV on standard input.
     file: PathBuf,
+    /// What a row is, where the file's name does not say it.
+    #[arg(long, value_name = "csv|jsonl")]
+    format: Option<Shape>,
     /// How the file is encoded, such as gbk.
     #[arg(long, default_value = "utf-8", value_name = "E")]
     encoding: String,
     /// What parts the cells of a CSV file.
-    #[arg(long, default_value = ",", value_name = "C")]
-    delimiter: String,
+    #[arg(long, default_value = ",", value_name = "C", value_parser = delimiter)]
+    delimiter: u8,
     /// Which column gives a field, where they have different names.
-    #[arg(long, value_delimiter = ',', value_name = "FIELD=COLUMN")]
-    map: Vec<String>,
+    #[arg(long, value_delimiter = ',', value_name = "FIELD=COLUMN", value_parser = rename)]
+    map: Vec<Rename>,
     /// A task of this type when all have ended.
     #[arg(long, value_name = "TYPE")]
     then: Option<String>,
@@ -49,13 +52,28 @@ pub(crate) struct Args {
     wait: bool,
 }
 
+/// A field and the column that gives it.
+type Rename = (String, String);
+
+fn rename(text: &str) -> Result<Rename, String> {
+    let (field, column) = text.split_once('=').ok_or("write field=column")?;
+    Ok((field.trim().to_owned(), column.trim().to_owned()))
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.replace("\\t", "\t").as_bytes() {
+        [b'"' | b'\r' | b'\n'] => Err("it has a meaning of its own".into()),
+        [one] if one.is_ascii() => Ok(*one),
+        _ => Err("it is one ASCII character, such as ; or \\t".into()),
+    }
+}
+
 /// What stands in the file, and how its rows are read.
 pub(crate) struct Plan {
     pub(crate) source: Source,
     pub(crate) known: KnownType,
     pub(crate) delimiter: u8,
-    /// Field by column.
-    pub(crate) renamed: Vec<(String, String)>,
+    pub(crate) renamed: Vec<Rename>,
     pub(crate) batch: TaskId,
 }
 
@@ -66,55 +84,74 @@ pub(crate) async fn run(args: Args, client: &Client, json: bool) -> anyhow::Resu
     let spec = client.get(&format!("/types/{}", args.task_type), &[]).await?;
     let spec: TypeSpec =
         serde_json::from_value(spec).context("the gateway shows a type that this version can't read")?;
-    let plan = plan(&args, spec)?;
-    let rows = Rows::open(&plan)?.try_fold(0_u64, |count, row| row.map(|_| count + 1))?;
+    let checked = plan(&args, spec).and_then(|plan| Ok((Rows::open(&plan)?.count()?, plan)));
+    let (rows, plan) = match checked {
+        Ok(checked) => checked,
+        Err(error) => return refuse(&error, json),
+    };
+    // Whoever interrupts this needs it.
+    note(&format!("batch {}: {rows} rows", plan.batch));
     let bar = bar(rows);
     let sent = send::send(&plan, client, &bar).await?;
     bar.finish_and_clear();
     let mut answer = Map::new();
     answer.insert("batch_id".into(), json!(plan.batch));
-    answer.insert("rows".into(), json!(rows));
+    answer.insert("rows".into(), json!(sent.submitted + sent.rejected));
     answer.insert("submitted".into(), json!(sent.submitted));
     answer.insert("rejected".into(), json!(sent.rejected));
     if args.wait {
         let counts = wait(client, plan.batch, rows).await?;
-        answer.extend(Status::ALL.iter().map(|status| {
+        let count = |status: &Status| {
             (
                 status.as_str().to_owned(),
                 json!(counts[status.as_str()].as_u64().unwrap_or(0)),
             )
-        }));
+        };
+        answer.extend(Status::ALL.iter().map(count));
     }
-    if json {
-        line(&Value::Object(answer).to_string());
+    line(&if json {
+        Value::Object(answer).to_string()
     } else {
-        let parts: Vec<_> = answer
-            .iter()
-            .map(|(name, value)| format!("{name} {}", value.to_string().trim_matches('"')))
-            .collect();
-        line(&parts.join(", "));
+        sentence(&answer)
+    })
+}
+
+/// The whole file is refused before anything is submitted.
+fn refuse(error: &anyhow::Error, json: bool) -> anyhow::Result<()> {
+    if json {
+        line(&json!({"refused": format!("{error:#}")}).to_string())?;
     }
-    Ok(())
+    bail!("{error:#} (nothing was submitted)")
+}
+
+/// `batch ID: 3 rows, 3 submitted, 0 rejected`, and the counts that are not 0.
+fn sentence(answer: &Map<String, Value>) -> String {
+    let batch = answer["batch_id"].as_str().unwrap_or_default();
+    let shown = |(name, value): (&String, &Value)| match (name.as_str(), value.as_u64()) {
+        ("batch_id", _) | (_, None) => None,
+        ("rows" | "submitted" | "rejected", Some(count)) | (_, Some(count @ 1..)) => {
+            Some(format!("{count} {name}"))
+        }
+        (_, Some(0)) => None,
+    };
+    format!(
+        "batch {batch}: {}",
+        answer.iter().filter_map(shown).collect::<Vec<_>>().join(", ")
+    )
 }
 
 fn plan(args: &Args, spec: TypeSpec) -> anyhow::Result<Plan> {
-    let [delimiter] = *args.delimiter.replace("\\t", "\t").as_bytes() else {
-        bail!("--delimiter {:?} is not one character", args.delimiter);
-    };
-    let pair = |text: &String| {
-        let (field, column) = text
-            .split_once('=')
-            .ok_or_else(|| anyhow!("--map {text:?} has no '='; write field=column"))?;
-        Ok((field.to_owned(), column.to_owned()))
-    };
-    let renamed = args.map.iter().map(pair).collect::<anyhow::Result<_>>()?;
     let mut random = [0; 10];
     getrandom::fill(&mut random).map_err(|error| anyhow!("no random bytes: {error}"))?;
+    let source = Source::open(&args.file, args.format, &args.encoding)?;
+    if source.shape == Shape::Jsonl && !args.map.is_empty() {
+        bail!("--map names columns, and lines of JSON have none");
+    }
     Ok(Plan {
-        source: Source::open(&args.file, &args.encoding)?,
-        known: KnownType::new(spec).map_err(|error| anyhow!("{error}"))?,
-        delimiter,
-        renamed,
+        source,
+        known: KnownType::new(spec)?,
+        delimiter: args.delimiter,
+        renamed: args.map.clone(),
         batch: args
             .resume
             .unwrap_or_else(|| TaskId::new(runtime::clock::now_ms(), random)),
@@ -135,10 +172,36 @@ async fn wait(client: &Client, batch: TaskId, rows: u64) -> anyhow::Result<Value
         return Ok(Value::Null);
     }
     loop {
-        let shown = client.get(&format!("/batches/{batch}"), &[]).await?;
+        let shown = client.get_patiently(&format!("/batches/{batch}")).await?;
         if shown["finished"] == json!(true) && shown["total"].as_u64() >= Some(rows) {
             return Ok(shown["counts"].clone());
         }
         tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_read_before_anything_else() {
+        assert_eq!((delimiter("\\t"), delimiter(";")), (Ok(b'\t'), Ok(b';')));
+        for bad in ["", "ab", "，", "\"", "\n"] {
+            assert!(delimiter(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(
+            rename("room_id=room no"),
+            Ok(("room_id".into(), "room no".into()))
+        );
+        assert!(rename("room").is_err());
+    }
+
+    #[test]
+    fn the_sentence_says_the_rows_also_where_there_are_none() {
+        let answer =
+            json!({"batch_id": "b", "rows": 0, "submitted": 0, "rejected": 0, "success": 0, "dead": 2});
+        let text = sentence(answer.as_object().unwrap());
+        assert_eq!(text, "batch b: 0 rows, 0 submitted, 0 rejected, 2 dead");
     }
 }

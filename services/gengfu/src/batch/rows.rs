@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::Plan;
 use super::cells::{self, Column};
-use super::records::Records;
+use super::records::{RECORD_MAX, Record, Records};
 use super::source::Shape;
 
 /// One row.
@@ -35,7 +35,7 @@ pub(crate) struct Rows<'p> {
     columns: Vec<Column>,
 }
 
-fn cells_of(plan: &Plan, record: &str) -> io::Result<Vec<String>> {
+fn cells_of(plan: &Plan, record: &str) -> io::Result<csv::StringRecord> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -44,27 +44,21 @@ fn cells_of(plan: &Plan, record: &str) -> io::Result<Vec<String>> {
         .from_reader(record.as_bytes());
     let mut cells = csv::StringRecord::new();
     reader.read_record(&mut cells)?;
-    Ok(cells.iter().map(str::to_owned).collect())
+    Ok(cells)
 }
 
 impl<'p> Rows<'p> {
     /// Reads the header of a CSV file, and checks it.
     pub(crate) fn open(plan: &'p Plan) -> anyhow::Result<Self> {
-        let name = &plan.source.name;
-        let text = plan
-            .source
+        let source = &plan.source;
+        let text = source
             .text()
-            .with_context(|| format!("{name} can't be read"))?;
-        let mut records = Records::new(text, plan.source.shape);
-        let mut columns = Vec::new();
-        if plan.source.shape == Shape::Csv {
-            let Some((_, header)) = records.next()? else {
-                bail!("{name} has no header; its first line names the columns")
-            };
-            let header = cells_of(plan, &header)?;
-            columns = cells::columns(&header, &plan.renamed, plan.known.spec())
-                .map_err(|fault| anyhow::anyhow!("{name}: {fault}"))?;
-        }
+            .with_context(|| format!("{} can't be read", source.name))?;
+        let mut records = Records::new(text, source.shape, plan.delimiter);
+        let columns = match source.shape {
+            Shape::Csv => header(plan, &mut records).with_context(|| source.name.clone())?,
+            Shape::Jsonl => Vec::new(),
+        };
         Ok(Self {
             plan,
             records,
@@ -72,48 +66,92 @@ impl<'p> Rows<'p> {
         })
     }
 
-    fn content(&self, record: &str) -> Result<String, Fault> {
+    /// Reads to the end; the number of rows.
+    ///
+    /// # Errors
+    /// What refuses the whole file.
+    pub(crate) fn count(mut self) -> anyhow::Result<u64> {
+        let mut rows = 0;
+        while let Some(record) = self.record()? {
+            if record.too_long && self.plan.source.shape == Shape::Csv {
+                let name = &self.plan.source.name;
+                bail!(
+                    "{name}: the record on line {} has more than {RECORD_MAX} bytes; is a quote missing?",
+                    record.line
+                );
+            }
+            rows += 1;
+        }
+        Ok(rows)
+    }
+
+    fn record(&mut self) -> anyhow::Result<Option<Record>> {
+        self.records.next().with_context(|| self.plan.source.name.clone())
+    }
+
+    fn content(&self, record: &Record) -> Result<String, Fault> {
+        let text = record.text.as_str();
         let fault = |column: Option<String>, reason: String| Fault {
             column,
             reason,
-            row: record.to_owned(),
+            row: text.to_owned(),
         };
+        if record.too_long {
+            return Err(fault(None, format!("has more than {RECORD_MAX} bytes")));
+        }
         let payload = match self.plan.source.shape {
             Shape::Jsonl => {
-                let text = record.trim();
+                let text = text.trim();
                 serde_json::from_str::<&RawValue>(text)
                     .map_err(|error| fault(None, format!("is no JSON: {error}")))?;
                 text.to_owned()
             }
-            Shape::Csv => {
-                let cells = cells_of(self.plan, record).map_err(|error| fault(None, error.to_string()))?;
-                let (has, wants) = (cells.len(), self.columns.len());
-                if has != wants {
-                    return Err(fault(None, format!("has {has} cells, the header has {wants}")));
-                }
-                let payload = cells::payload(&self.columns, cells.iter().map(String::as_str));
-                payload.map_err(|bad| fault(Some(bad.column), bad.reason))?
-            }
+            Shape::Csv => self
+                .object(text)
+                .map_err(|(column, reason)| fault(column, reason))?,
         };
-        match self.plan.known.faults(payload.as_bytes()).first() {
+        let faults = self.plan.known.faults(payload.as_bytes());
+        match faults
+            .iter()
+            .find(|fault| fault.column().is_some())
+            .or(faults.first())
+        {
             None => Ok(payload),
             Some(found) => Err(fault(found.column().map(str::to_owned), found.reason.clone())),
         }
     }
+
+    /// The payload of a record of cells, or the column and the reason.
+    fn object(&self, record: &str) -> Result<String, (Option<String>, String)> {
+        let cells = cells_of(self.plan, record).map_err(|error| (None, error.to_string()))?;
+        let (has, wants) = (cells.len(), self.columns.len());
+        if has != wants {
+            return Err((None, format!("has {has} cells, the header has {wants}")));
+        }
+        cells::payload(&self.columns, cells.iter()).map_err(|bad| (Some(bad.column), bad.reason))
+    }
+}
+
+fn header(plan: &Plan, records: &mut Records) -> anyhow::Result<Vec<Column>> {
+    let Some(record) = records.next()? else {
+        bail!("no header; the first line names the columns")
+    };
+    if record.too_long {
+        bail!("the header has more than {RECORD_MAX} bytes; its first line names the columns");
+    }
+    let names: Vec<_> = cells_of(plan, &record.text)?.iter().map(str::to_owned).collect();
+    cells::columns(&names, &plan.renamed, plan.known.spec()).map_err(anyhow::Error::msg)
 }
 
 impl Iterator for Rows<'_> {
     type Item = anyhow::Result<Row>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self.records.next() {
-            Ok(None) => None,
-            Ok(Some((line, record))) => Some(Ok(Row {
-                line,
-                content: self.content(&record),
-            })),
-            Err(error) => Some(Err(error.context(self.plan.source.name.clone()))),
-        }
+        let record = self.record().transpose()?;
+        Some(record.map(|record| Row {
+            line: record.line,
+            content: self.content(&record),
+        }))
     }
 }
 
@@ -138,13 +176,15 @@ mod tests {
         let mut spec: TypeSpec = serde_json::from_str(r#"{"name":"a","handler":"echo"}"#).unwrap();
         spec.input_schema = Some(case("schema.json"));
         let plan = Plan {
-            source: Source::open(&Path::new(CASES).join(file), encoding)?,
+            source: Source::open(&Path::new(CASES).join(file), None, encoding)?,
             known: KnownType::new(spec).unwrap(),
             delimiter: b',',
             renamed: Vec::new(),
             batch: TaskId::new(0, [0; 10]),
         };
-        Rows::open(&plan)?.collect()
+        let rows: Vec<_> = Rows::open(&plan)?.collect::<anyhow::Result<_>>()?;
+        assert_eq!(Rows::open(&plan)?.count()?, rows.len() as u64);
+        Ok(rows)
     }
 
     fn check(file: &str, expected: &Value, rows: &[Row]) {
@@ -174,6 +214,11 @@ mod tests {
                 (got, wanted) => panic!("{file}: {got:?}, {wanted:?}"),
             }
         }
+        let title = &read("gbk.csv", "gbk").unwrap()[0];
+        let wanted = expected["gbk.csv"]["with"]["--encoding gbk"]["title_of_row_2"]
+            .as_str()
+            .unwrap();
+        assert!(title.line == 2 && title.content.as_ref().unwrap().contains(wanted));
         check(
             "gbk.csv",
             &expected["gbk.csv"]["with"]["--encoding gbk"],
@@ -200,6 +245,9 @@ mod tests {
                 .unwrap()
                 .contains(r#""room_id":18446744073709551615"#)
         );
+        let lines = read("lines.jsonl", "utf-8").unwrap();
+        let line = std::fs::read_to_string(Path::new(CASES).join("lines.jsonl")).unwrap();
+        assert_eq!(lines[1].content.as_deref(), Ok(line.lines().nth(2).unwrap()));
         let quoted = read("quoted.csv", "utf-8").unwrap();
         let payload: Value = serde_json::from_str(quoted[0].content.as_ref().unwrap()).unwrap();
         assert_eq!(

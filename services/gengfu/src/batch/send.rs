@@ -2,131 +2,184 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use futures::{StreamExt, stream};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use super::Plan;
-use super::rows::{Row, Rows};
-use crate::client::Client;
+use super::rows::{Fault, Row, Rows};
+use crate::client::{Client, is_passing};
 
 /// Most rows of a request.
 const ROWS_MAX: usize = 500;
-/// Most bytes of a request, about.
+/// Most bytes of a request, about; a row has at most twice a mebibyte.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Requests at a time.
 const AT_ONCE: usize = 4;
-/// How often a request is tried where the gateway can't be reached or takes nothing now.
-const TRIES: u32 = 30;
+/// How often a request is tried where the gateway can't be reached or takes nothing now: some minutes.
+const TRIES: u32 = 60;
+/// Longest wait between two tries.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+/// Bytes kept of a row that is too large to be stored whole.
+const ROW_KEPT: usize = 4 * 1024;
 
 /// What was stored.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sent {
     pub(crate) submitted: u64,
     pub(crate) rejected: u64,
 }
 
-/// A request and its rows.
+/// A request: its rows, and each as it goes out.
+#[derive(Debug, Default)]
 struct Request {
-    body: Vec<u8>,
-    submitted: u64,
-    rejected: u64,
+    rows: Vec<Row>,
+    items: Vec<String>,
+    bytes: usize,
 }
 
 pub(crate) async fn send(plan: &Plan, client: &Client, bar: &ProgressBar) -> anyhow::Result<Sent> {
     let mut rows = Rows::open(plan)?;
     let requests = stream::iter(std::iter::from_fn(|| request(plan, &mut rows).transpose()));
     let mut answers = requests
-        .map(|request| async move { post(client, request?).await })
+        .map(|request| async move { store(plan, client, request?).await })
         .buffer_unordered(AT_ONCE);
     let mut sent = Sent::default();
     while let Some(answer) = answers.next().await {
-        let request = answer.with_context(|| format!("go on with --resume {}", plan.batch))?;
-        sent.submitted += request.submitted;
-        sent.rejected += request.rejected;
-        bar.inc(request.submitted + request.rejected);
+        let stored =
+            answer.with_context(|| format!("the batch is not whole; go on with --resume {}", plan.batch))?;
+        sent.submitted += stored.submitted;
+        sent.rejected += stored.rejected;
+        bar.inc(stored.submitted + stored.rejected);
     }
     Ok(sent)
 }
 
 /// The next request, or none at the end of the file.
 fn request(plan: &Plan, rows: &mut Rows<'_>) -> anyhow::Result<Option<Request>> {
-    let mut request = Request {
-        body: b"{\"tasks\":[".to_vec(),
-        submitted: 0,
-        rejected: 0,
-    };
-    while request.submitted + request.rejected < ROWS_MAX as u64 && request.body.len() < BYTES_MAX {
+    let mut request = Request::default();
+    while request.rows.len() < ROWS_MAX && request.bytes < BYTES_MAX {
         let Some(row) = rows.next().transpose()? else {
             break;
         };
-        if request.submitted + request.rejected > 0 {
-            request.body.push(b',');
-        }
-        match row.content {
-            Ok(_) => request.submitted += 1,
-            Err(_) => request.rejected += 1,
-        }
-        request.body.extend_from_slice(item(plan, row).as_bytes());
+        request.push(plan, row);
     }
-    if request.submitted + request.rejected == 0 {
-        return Ok(None);
+    Ok((!request.rows.is_empty()).then_some(request))
+}
+
+impl Request {
+    fn push(&mut self, plan: &Plan, row: Row) {
+        let item = item(plan, &row);
+        self.bytes += item.len();
+        self.items.push(item);
+        self.rows.push(row);
     }
-    let defaults = json!({"task_type": plan.known.spec().name, "batch_id": plan.batch});
-    request
-        .body
-        .extend_from_slice(format!("],\"defaults\":{defaults}}}").as_bytes());
-    Ok(Some(request))
+
+    fn body(&self, plan: &Plan) -> Vec<u8> {
+        let defaults = json!({"task_type": plan.known.spec().name, "batch_id": plan.batch});
+        format!(r#"{{"defaults":{defaults},"tasks":[{}]}}"#, self.items.join(",")).into_bytes()
+    }
 }
 
 /// One task: the payload's text goes in as it is.
-fn item(plan: &Plan, row: Row) -> String {
-    let key = format!("{}/{}", plan.batch, row.line);
-    let line = row.line;
-    match row.content {
-        Ok(payload) => format!(r#"{{"idempotency_key":"{key}","batch_row":{line},"payload":{payload}}}"#),
+fn item(plan: &Plan, row: &Row) -> String {
+    let (batch, line) = (plan.batch, row.line);
+    let place = format!(r#""idempotency_key":"{batch}/{line}","batch_row":{line}"#);
+    match &row.content {
+        Ok(payload) => format!(r#"{{{place},"payload":{payload}}}"#),
         Err(fault) => {
             let rejected = json!({"line": line, "column": fault.column, "reason": fault.reason});
-            let payload = Value::from(fault.row);
-            format!(
-                r#"{{"idempotency_key":"{key}","batch_row":{line},"payload":{payload},"rejected":{rejected}}}"#
-            )
+            let payload = Value::from(fault.row.as_str());
+            format!(r#"{{{place},"payload":{payload},"rejected":{rejected}}}"#)
         }
     }
 }
 
-/// Every row has a key, so that a request can be sent again.
-async fn post(client: &Client, request: Request) -> anyhow::Result<Request> {
-    let mut tries = 0;
-    let answer = loop {
-        match client.post("/tasks:batch", request.body.clone()).await {
-            Ok(answer) if passing(&answer) && tries < TRIES => {}
-            Ok(answer) => break answer,
-            Err(error) if tries >= TRIES => return Err(error),
-            Err(_) => {}
+/// Stores every row; what the gateway itself finds wrong with one is stored as a rejected row.
+async fn store(plan: &Plan, client: &Client, request: Request) -> anyhow::Result<Sent> {
+    let items = post(plan, client, &request).await?;
+    let (mut sent, mut again) = (Sent::default(), Request::default());
+    for (row, item) in request.rows.into_iter().zip(items) {
+        match item["code"].as_u64() {
+            None if row.content.is_ok() => sent.submitted += 1,
+            None => sent.rejected += 1,
+            Some(409) => bail!("line {} was submitted before with another content", row.line),
+            Some(_) => again.push(plan, rejected(row, &item)?),
         }
-        tries += 1;
-        tokio::time::sleep(Duration::from_millis(100) * tries).await;
-    };
-    let refused = answer["items"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .find(|item| item["code"].is_number());
-    if let Some(refused) = refused {
+    }
+    if !again.rows.is_empty() {
+        let items = post(plan, client, &again).await?;
+        for (row, item) in again.rows.iter().zip(items) {
+            if item["code"].is_number() {
+                bail!(
+                    "line {} can't be stored: {}",
+                    row.line,
+                    item["detail"].as_str().unwrap_or_default()
+                );
+            }
+            sent.rejected += 1;
+        }
+    }
+    Ok(sent)
+}
+
+/// The row with the gateway's reason: a payload over its limit, a schema that changed in between.
+fn rejected(row: Row, item: &Value) -> anyhow::Result<Row> {
+    let problem = &item["errors"][0];
+    let field = problem["field"].as_str().unwrap_or_default();
+    if !field.starts_with("payload") {
         bail!(
-            "a row was refused: {}",
-            refused["detail"].as_str().unwrap_or_default()
+            "line {} is refused: {}",
+            row.line,
+            item["detail"].as_str().unwrap_or_default()
         );
     }
-    Ok(request)
+    let (text, reason) = match row.content {
+        Ok(payload) => (payload, problem["reason"].as_str().unwrap_or_default().to_owned()),
+        // It was a rejected row already, with a text over the limit.
+        Err(fault) => (fault.row, fault.reason),
+    };
+    let column = field.strip_prefix("payload.").map(str::to_owned);
+    let kept = text[..text.floor_char_boundary(ROW_KEPT)].to_owned();
+    Ok(Row {
+        line: row.line,
+        content: Err(Fault {
+            column,
+            reason,
+            row: kept,
+        }),
+    })
 }
 
-fn passing(answer: &Value) -> bool {
-    answer["items"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .any(|item| item["code"] == json!(503))
+/// The answers of all rows. Every row has a key, so that a request can be sent again.
+async fn post(plan: &Plan, client: &Client, request: &Request) -> anyhow::Result<Vec<Value>> {
+    let body = request.body(plan);
+    let mut tries = 0;
+    loop {
+        match client.post("/tasks:batch", body.clone()).await {
+            Ok(mut answer) => {
+                let Value::Array(items) = answer["items"].take() else {
+                    bail!("the gateway answered no items")
+                };
+                if items.len() != request.rows.len() {
+                    return Err(anyhow!(
+                        "the gateway answered {} items of {}",
+                        items.len(),
+                        request.rows.len()
+                    ));
+                }
+                if !items.iter().any(|item| item["code"] == json!(503)) {
+                    return Ok(items);
+                }
+                if tries >= TRIES {
+                    bail!("the store takes nothing now");
+                }
+            }
+            Err(error) if is_passing(&error) && tries < TRIES => {}
+            Err(error) => return Err(error),
+        }
+        tries += 1;
+        tokio::time::sleep((Duration::from_millis(100) * tries).min(WAIT_MAX)).await;
+    }
 }

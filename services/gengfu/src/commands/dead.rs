@@ -3,6 +3,7 @@
 use clap::Subcommand;
 
 use crate::client::Client;
+use crate::commands::pages::gather;
 use crate::commands::table;
 
 /// What can be done.
@@ -16,6 +17,9 @@ pub(crate) enum Command {
         error_code: Option<String>,
         #[arg(long)]
         since: Option<String>,
+        /// At most so many.
+        #[arg(long, default_value_t = 50)]
+        limit: u64,
         #[arg(long)]
         cursor: Option<String>,
     },
@@ -26,14 +30,10 @@ pub(crate) async fn run(command: Command, client: &Client, json: bool) -> anyhow
         task_type,
         error_code,
         since,
+        limit,
         cursor,
     } = command;
-    let given = [
-        ("type", task_type),
-        ("error_code", error_code),
-        ("since", since),
-        ("cursor", cursor),
-    ];
+    let given = [("type", task_type), ("error_code", error_code), ("since", since)];
     let query: Vec<_> = given
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)))
@@ -47,6 +47,9 @@ pub(crate) async fn run(command: Command, client: &Client, json: bool) -> anyhow
         "error_code",
         "error",
     ];
-    table::list(&client.get("/dead", &query).await?, &columns, json);
-    Ok(())
+    table::list(
+        &gather(client, "/dead", &query, limit, cursor).await?,
+        &columns,
+        json,
+    )
 }

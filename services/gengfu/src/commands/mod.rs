@@ -3,7 +3,8 @@
 pub(crate) mod apply;
 pub(crate) mod batches;
 pub(crate) mod dead;
+mod pages;
 pub(crate) mod submit;
-pub(crate) mod table;
+mod table;
 pub(crate) mod task;
 pub(crate) mod types;

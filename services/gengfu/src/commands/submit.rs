@@ -96,9 +96,9 @@ pub(crate) async fn run(args: Args, client: &Client, json: bool) -> anyhow::Resu
     let ended = |task: &Value| matches!(task["status"].as_str(), Some("success" | "dead" | "cancelled"));
     while args.wait && !ended(&answer) {
         tokio::time::sleep(LOOK_EVERY).await;
-        answer = client.get(&format!("/tasks/{id}"), &[]).await?;
+        answer = client.get_patiently(&format!("/tasks/{id}")).await?;
     }
-    table::one(&answer, json);
+    table::one(&answer, json)?;
     if args.wait && answer["status"] != "success" {
         bail!(
             "task {id} ended as {}",

@@ -5,26 +5,30 @@ use serde_json::Value;
 
 use crate::client::line;
 
+/// A cell. Payloads and errors are others' texts: what would steer the terminal is shown, not done.
 fn cell(value: &Value) -> String {
-    match value {
+    let text = match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
-    }
+    };
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
 }
 
 /// Prints rows of named columns.
-pub(crate) fn rows(items: &[Value], columns: &[&str]) {
+fn rows(items: &[Value], columns: &[&str]) -> anyhow::Result<()> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(columns);
     for item in items {
         table.add_row(columns.iter().map(|column| cell(&item[*column])));
     }
-    line(&table.to_string());
+    line(&table.to_string())
 }
 
 /// Prints an object field by field, without what is empty.
-pub(crate) fn object(value: &Value) {
+fn object(value: &Value) -> anyhow::Result<()> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     for (name, value) in value
@@ -35,25 +39,42 @@ pub(crate) fn object(value: &Value) {
     {
         table.add_row([name.clone(), cell(value)]);
     }
-    line(&table.to_string());
+    line(&table.to_string())
 }
 
 /// Prints a list answer.
-pub(crate) fn list(answer: &Value, columns: &[&str], json: bool) {
+pub(crate) fn list(answer: &Value, columns: &[&str], json: bool) -> anyhow::Result<()> {
     if json {
         return line(&answer.to_string());
     }
-    rows(answer["items"].as_array().map_or(&[], Vec::as_slice), columns);
-    if let Some(next) = answer["next"].as_str() {
-        line(&format!("more: --cursor {next}"));
+    rows(answer["items"].as_array().map_or(&[], Vec::as_slice), columns)?;
+    match answer["next"].as_str() {
+        Some(next) => line(&format!("more: --cursor {next}")),
+        None => Ok(()),
     }
 }
 
 /// Prints one thing.
-pub(crate) fn one(answer: &Value, json: bool) {
+pub(crate) fn one(answer: &Value, json: bool) -> anyhow::Result<()> {
     if json {
         line(&answer.to_string())
     } else {
         object(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_text_never_steers_the_terminal() {
+        assert_eq!(cell(&json!("\u{1b}[2Jgone\n")), "\u{fffd}[2Jgone\u{fffd}");
+        assert_eq!(
+            (cell(&Value::Null), cell(&json!({"a": 1}))),
+            (String::new(), "{\"a\":1}".into())
+        );
     }
 }

@@ -3,7 +3,8 @@
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
 
-use crate::client::{Client, out};
+use crate::client::Client;
+use crate::commands::pages::gather;
 use crate::commands::table;
 
 /// What can be done.
@@ -83,30 +84,28 @@ pub(crate) struct Filter {
     since: Option<String>,
     #[arg(long)]
     until: Option<String>,
-    /// At most 1,000.
+    /// At most so many.
     #[arg(long, default_value_t = 50)]
-    limit: u32,
+    limit: u64,
     #[arg(long)]
     cursor: Option<String>,
 }
 
 impl Filter {
-    fn query(self) -> Vec<(&'static str, String)> {
+    fn query(&self) -> Vec<(&'static str, String)> {
         let given = [
-            ("type", self.task_type),
-            ("status", self.status),
-            ("tier", self.tier),
-            ("batch", self.batch),
-            ("schedule", self.schedule),
-            ("error_code", self.error_code),
-            ("since", self.since),
-            ("until", self.until),
-            ("limit", Some(self.limit.to_string())),
-            ("cursor", self.cursor),
+            ("type", &self.task_type),
+            ("status", &self.status),
+            ("tier", &self.tier),
+            ("batch", &self.batch),
+            ("schedule", &self.schedule),
+            ("error_code", &self.error_code),
+            ("since", &self.since),
+            ("until", &self.until),
         ];
         given
             .into_iter()
-            .filter_map(|(name, value)| Some((name, value?)))
+            .filter_map(|(name, value)| Some((name, value.clone()?)))
             .collect()
     }
 }
@@ -119,18 +118,15 @@ async fn operate(client: &Client, verb: &str, of: Operate, json: bool) -> anyhow
     let answer = client
         .post(&format!("/tasks/{}/{verb}", of.id), body.to_string().into_bytes())
         .await?;
-    table::one(&answer, json);
-    Ok(())
+    table::one(&answer, json)
 }
 
 pub(crate) async fn run(command: Command, client: &Client, json: bool) -> anyhow::Result<()> {
     match command {
         Command::Get {
             id, payload: true, ..
-        } => out(&client.bytes(&format!("/tasks/{id}/payload"), &[]).await?),
-        Command::Get { id, result: true, .. } => {
-            out(&client.bytes(&format!("/tasks/{id}/result"), &[]).await?)
-        }
+        } => client.copy(&format!("/tasks/{id}/payload"), &[]).await,
+        Command::Get { id, result: true, .. } => client.copy(&format!("/tasks/{id}/result"), &[]).await,
         Command::Get { id, .. } => table::one(&client.get(&format!("/tasks/{id}"), &[]).await?, json),
         Command::List(filter) => {
             let columns = [
@@ -142,7 +138,9 @@ pub(crate) async fn run(command: Command, client: &Client, json: bool) -> anyhow
                 "error_code",
                 "input_info",
             ];
-            table::list(&client.get("/tasks", &filter.query()).await?, &columns, json);
+            let query = filter.query();
+            let answer = gather(client, "/tasks", &query, filter.limit, filter.cursor).await?;
+            table::list(&answer, &columns, json)
         }
         Command::Timeline { id } => {
             let columns = [
@@ -161,17 +159,17 @@ pub(crate) async fn run(command: Command, client: &Client, json: bool) -> anyhow
                 &client.get(&format!("/tasks/{id}/timeline"), &[]).await?,
                 &columns,
                 json,
-            );
+            )
         }
         Command::Logs { id, attempt } => {
             let query: Vec<_> = attempt
                 .map(|attempt| ("attempt", attempt.to_string()))
                 .into_iter()
                 .collect();
-            out(&client.bytes(&format!("/tasks/{id}/logs"), &query).await?);
+            client.copy(&format!("/tasks/{id}/logs"), &query).await
         }
-        Command::Retry(of) => operate(client, "retry", of, json).await?,
-        Command::Reset(of) => operate(client, "reset", of, json).await?,
+        Command::Retry(of) => operate(client, "retry", of, json).await,
+        Command::Reset(of) => operate(client, "reset", of, json).await,
         Command::Cancel { id, reason } => {
             operate(
                 client,
@@ -183,7 +181,7 @@ pub(crate) async fn run(command: Command, client: &Client, json: bool) -> anyhow
                 },
                 json,
             )
-            .await?
+            .await
         }
         Command::Set {
             id,
@@ -209,8 +207,7 @@ pub(crate) async fn run(command: Command, client: &Client, json: bool) -> anyhow
                     .patch(&format!("/tasks/{id}"), &Value::Object(fields))
                     .await?,
                 json,
-            );
+            )
         }
     }
-    Ok(())
 }

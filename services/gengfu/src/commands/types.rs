@@ -47,8 +47,7 @@ pub(crate) async fn run(command: Command, client: &Client, json: bool) -> anyhow
     let answer = match command {
         Command::List => {
             let columns = ["name", "handler", "pool", "tier", "run_timeout", "paused"];
-            table::list(&client.get("/types", &[]).await?, &columns, json);
-            return Ok(());
+            return table::list(&client.get("/types", &[]).await?, &columns, json);
         }
         Command::Show { name } => client.get(&format!("/types/{name}"), &[]).await?,
         Command::Pause { name, reason } => switch(client, &name, "pause", &reason).await?,
@@ -67,6 +66,5 @@ pub(crate) async fn run(command: Command, client: &Client, json: bool) -> anyhow
                 .await?
         }
     };
-    table::one(&answer, json);
-    Ok(())
+    table::one(&answer, json)
 }
