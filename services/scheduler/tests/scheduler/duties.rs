@@ -1,5 +1,7 @@
 //! Each duty, on a clock that the test moves.
 
+use std::time::Duration;
+
 use domain::Status;
 use gengfu_integration_tests::eventually;
 use messaging::Position;
@@ -30,8 +32,8 @@ async fn a_delayed_task_becomes_ready_at_its_time_and_a_hint_says_so() {
 async fn everything_that_is_due_is_released_batch_after_batch() {
     let mut town = Town::standing().await;
     town.admit_many(200, 1_000).await;
-    let running = town.start("n1");
     town.store.clock().advance(1_001);
+    let running = town.start_with("n1", Duration::from_secs(3_600));
     eventually!(town.store.stats(0).await.is_ok_and(|stats| stats.delayed == 0));
     assert!(running.stop().await.is_clean());
 }

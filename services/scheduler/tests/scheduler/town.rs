@@ -66,6 +66,11 @@ impl Town {
 
     /// A scheduler on this store and server, in a hurry.
     pub(crate) fn start(&self, node: &str) -> Running {
+        self.start_with(node, Duration::from_millis(10))
+    }
+
+    /// The same, but that looks for due tasks only so often.
+    pub(crate) fn start_with(&self, node: &str, release_every: Duration) -> Running {
         let (metrics, health, shutdown) = (Metrics::new(), Health::new(), Shutdown::new());
         let store: Arc<dyn TaskStore> = self.store.clone();
         let parts = scheduler::Parts {
@@ -83,7 +88,7 @@ impl Town {
         };
         let lease = Duration::from_millis(LEASE_MS.unsigned_abs());
         let config = scheduler::Config {
-            release_every: Duration::from_millis(10),
+            release_every,
             reclaim_every: Duration::from_millis(10),
             outbox_every: Duration::from_millis(10),
             retain_every: Duration::from_millis(10),
