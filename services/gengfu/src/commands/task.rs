@@ -41,18 +41,22 @@ pub(crate) enum Command {
     /// Makes a task due now; its run is ended first.
     Reset(Operate),
     /// Changes fields of a task.
-    Set {
-        id: String,
-        #[arg(long, value_name = "N")]
-        max_retry: Option<u16>,
-        /// When it is due, such as 2026-12-01T09:00:00+08:00.
-        #[arg(long, value_name = "T")]
-        next_run_time: Option<String>,
-        #[arg(long, value_name = "D")]
-        run_timeout: Option<String>,
-        #[arg(long, default_value = "")]
-        reason: String,
-    },
+    Set(Fields),
+}
+
+/// What to change.
+#[derive(clap::Args)]
+pub(crate) struct Fields {
+    id: String,
+    #[arg(long, value_name = "N")]
+    max_retry: Option<u16>,
+    /// When it is due, such as 2026-12-01T09:00:00+08:00.
+    #[arg(long, value_name = "T")]
+    next_run_time: Option<String>,
+    #[arg(long, value_name = "D")]
+    run_timeout: Option<String>,
+    #[arg(long, default_value = "")]
+    reason: String,
 }
 
 /// An operation and its reason.
@@ -110,16 +114,27 @@ impl Filter {
     }
 }
 
-async fn operate(client: &Client, verb: &str, of: Operate, json: bool) -> anyhow::Result<()> {
-    let mut body = json!({"reason": of.reason});
-    if let Some(limit) = of.max_retry {
-        body["max_retry"] = json!(limit);
-    }
-    let answer = client
-        .post(&format!("/tasks/{}/{verb}", of.id), body.to_string().into_bytes())
-        .await?;
-    table::one(&answer, json)
-}
+const LIST: [&str; 7] = [
+    "task_id",
+    "task_type",
+    "status",
+    "attempt",
+    "create_time",
+    "error_code",
+    "input_info",
+];
+const TIMELINE: [&str; 10] = [
+    "version",
+    "from",
+    "to",
+    "at",
+    "attempt",
+    "actor",
+    "node",
+    "reason",
+    "error_class",
+    "error_code",
+];
 
 pub(crate) async fn run(command: Command, client: &Client, json: bool) -> anyhow::Result<()> {
     match command {
@@ -129,44 +144,21 @@ pub(crate) async fn run(command: Command, client: &Client, json: bool) -> anyhow
         Command::Get { id, result: true, .. } => client.copy(&format!("/tasks/{id}/result"), &[]).await,
         Command::Get { id, .. } => table::one(&client.get(&format!("/tasks/{id}"), &[]).await?, json),
         Command::List(filter) => {
-            let columns = [
-                "task_id",
-                "task_type",
-                "status",
-                "attempt",
-                "create_time",
-                "error_code",
-                "input_info",
-            ];
             let query = filter.query();
-            let answer = gather(client, "/tasks", &query, filter.limit, filter.cursor).await?;
-            table::list(&answer, &columns, json)
-        }
-        Command::Timeline { id } => {
-            let columns = [
-                "version",
-                "from",
-                "to",
-                "at",
-                "attempt",
-                "actor",
-                "node",
-                "reason",
-                "error_class",
-                "error_code",
-            ];
             table::list(
-                &client.get(&format!("/tasks/{id}/timeline"), &[]).await?,
-                &columns,
+                &gather(client, "/tasks", &query, filter.limit, filter.cursor).await?,
+                &LIST,
                 json,
             )
         }
+        Command::Timeline { id } => table::list(
+            &client.get(&format!("/tasks/{id}/timeline"), &[]).await?,
+            &TIMELINE,
+            json,
+        ),
         Command::Logs { id, attempt } => {
-            let query: Vec<_> = attempt
-                .map(|attempt| ("attempt", attempt.to_string()))
-                .into_iter()
-                .collect();
-            client.copy(&format!("/tasks/{id}/logs"), &query).await
+            let query = attempt.map(|attempt| ("attempt", attempt.to_string()));
+            client.copy(&format!("/tasks/{id}/logs"), query.as_slice()).await
         }
         Command::Retry(of) => operate(client, "retry", of, json).await,
         Command::Reset(of) => operate(client, "reset", of, json).await,
@@ -183,31 +175,32 @@ pub(crate) async fn run(command: Command, client: &Client, json: bool) -> anyhow
             )
             .await
         }
-        Command::Set {
-            id,
-            max_retry,
-            next_run_time,
-            run_timeout,
-            reason,
-        } => {
-            let mut fields = Map::new();
-            let given = [
-                ("max_retry", max_retry.map(|limit| json!(limit))),
-                ("next_run_time", next_run_time.map(Value::String)),
-                ("run_timeout", run_timeout.map(Value::String)),
-                ("reason", Some(Value::String(reason))),
-            ];
-            fields.extend(
-                given
-                    .into_iter()
-                    .filter_map(|(name, value)| Some((name.to_owned(), value?))),
-            );
-            table::one(
-                &client
-                    .patch(&format!("/tasks/{id}"), &Value::Object(fields))
-                    .await?,
-                json,
-            )
-        }
+        Command::Set(fields) => set(client, fields, json).await,
     }
+}
+
+async fn operate(client: &Client, verb: &str, of: Operate, json: bool) -> anyhow::Result<()> {
+    let mut body = json!({"reason": of.reason});
+    if let Some(limit) = of.max_retry {
+        body["max_retry"] = json!(limit);
+    }
+    let path = format!("/tasks/{}/{verb}", of.id);
+    table::one(&client.post(&path, body.to_string().into_bytes()).await?, json)
+}
+
+async fn set(client: &Client, fields: Fields, json: bool) -> anyhow::Result<()> {
+    let given = [
+        ("max_retry", fields.max_retry.map(|limit| json!(limit))),
+        ("next_run_time", fields.next_run_time.map(Value::String)),
+        ("run_timeout", fields.run_timeout.map(Value::String)),
+        ("reason", Some(Value::String(fields.reason))),
+    ];
+    let given = given
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let body = Value::Object(given.collect::<Map<_, _>>());
+    table::one(
+        &client.patch(&format!("/tasks/{}", fields.id), &body).await?,
+        json,
+    )
 }
