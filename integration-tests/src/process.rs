@@ -101,6 +101,8 @@ impl Process {
     /// Ends it at once (SIGKILL), and reaps it. Doing so twice is fine.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
+        // Before it is reaped: from then on its pid may be somebody else's.
+        mark_exited(&self.exited);
         let _ = self.child.wait();
     }
 }
@@ -126,7 +128,11 @@ fn announce_exit(pid: Option<Pid>, exited: Arc<(Mutex<bool>, Condvar)>) {
                 waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
             {}
         }
-        *exited.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        exited.1.notify_all();
+        mark_exited(&exited);
     });
+}
+
+fn mark_exited((flag, ended): &(Mutex<bool>, Condvar)) {
+    *flag.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    ended.notify_all();
 }
