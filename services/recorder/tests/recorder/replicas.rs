@@ -12,7 +12,7 @@ async fn held(town: &Town, node: &str) -> usize {
         let duty = format!("recorder-{partition}");
         // Taken only where it is free, and then for no time.
         let free = town.store.hold(&duty, "nobody", 0).await.unwrap();
-        held += usize::from(!free && town.store.hold(&duty, node, 400).await.unwrap());
+        held += usize::from(!free && town.store.hold(&duty, node, 2_000).await.unwrap());
     }
     held
 }

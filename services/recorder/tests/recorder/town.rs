@@ -72,7 +72,7 @@ impl Town {
             health: health.clone(),
         };
         let config = recorder::Config {
-            lease: Duration::from_millis(400),
+            lease: Duration::from_secs(2),
             ..recorder::Config::new(node)
         };
         let run = tokio::spawn(recorder::run(config, parts, shutdown.clone()));
