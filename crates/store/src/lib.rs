@@ -3,12 +3,16 @@
 //! [`TaskStore`] is what every store offers; each verb works on a bounded batch of tasks of one partition.
 //! A refusal of one task is a value in the reply; an [`Error`] means that the whole call did nothing, or that no
 //! answer came, and the caller plays it again with the same [`Nonce`] (I12).
-//! [`Model`] is one in memory.
+//! [`Model`] is one in memory; with the feature `suite`, `task_store_suite!` checks any store.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod error;
 mod event;
 mod model;
 mod read;
+#[cfg(any(test, feature = "suite"))]
+pub mod suite;
 mod trait_;
 mod verbs;
 

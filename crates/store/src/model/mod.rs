@@ -18,6 +18,8 @@ mod record;
 mod retain;
 mod shard;
 mod store_impl;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,6 +27,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use domain::{Millis, Partition, TaskId, TypeSpec};
 
 pub use clock::Clock;
+#[cfg(any(test, feature = "suite"))]
+pub(crate) use operate::event;
 use shard::Shard;
 
 use crate::{BATCH_MAX, Error, Nonce, Reply};

@@ -1,0 +1,213 @@
+//! The list of the cases, and the macro that makes tests of them.
+
+/// Makes a `#[tokio::test]` of every case. The harness is an expression that each test evaluates anew; it may await.
+///
+/// ```ignore
+/// store::task_store_suite!(RedisHarness::start().await);
+/// ```
+#[macro_export]
+macro_rules! task_store_suite {
+    ($harness:expr) => {
+        $crate::task_store_cases!({ $crate::task_store_tests }[$harness]);
+    };
+}
+
+/// Expands the list to tests, in a module for each file of the suite.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! task_store_tests {
+    ([$harness:expr] $($module:ident { $($case:ident,)+ })+) => {
+        $(
+            mod $module {
+                #[allow(unused_imports)]
+                use super::*;
+                $crate::task_store_tests!(@module [$harness] $module $($case)+);
+            }
+        )+
+    };
+    (@module [$harness:expr] $module:ident $($case:ident)+) => {
+        $(
+            #[tokio::test]
+            async fn $case() {
+                let harness = $harness;
+                $crate::suite::$module::$case(&harness).await;
+            }
+        )+
+    };
+}
+
+/// Every case, by file, handed to another macro after its own arguments in brackets.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! task_store_cases {
+    ({ $($then:tt)+ } [$($given:tt)*]) => {
+        $($then)+! {
+            [$($given)*]
+            admit {
+                a_submission_becomes_one_task,
+                a_new_task_has_no_past,
+                a_rejected_submission_is_dead_at_once,
+                only_the_first_of_a_queue_asks_for_a_hint,
+                the_short_way_dispatches_where_nothing_waits,
+                a_late_start_is_refused_as_expired,
+                a_given_reason_goes_before_our_own,
+                a_call_that_mixes_partitions_does_nothing,
+            }
+            batches {
+                a_batch_counts_its_tasks,
+                a_batch_counts_what_was_removed,
+                one_bad_end_fails_alone,
+                one_bad_operation_fails_alone,
+                a_full_batch_passes,
+                an_empty_call_is_answered,
+            }
+            bytes {
+                a_payload_is_kept_exactly,
+                results_and_outputs_are_kept_exactly,
+                texts_are_kept_exactly,
+                large_numbers_are_kept,
+            }
+            clock {
+                the_clock_never_runs_backward,
+                time_passes,
+            }
+            counters {
+                counters_follow_every_verb,
+                a_queue_tells_its_length_and_age,
+                partitions_count_for_themselves,
+            }
+            dispatch {
+                a_task_is_dispatched_once,
+                a_dispatch_is_bounded_and_says_what_is_left,
+                a_dispatch_names_the_types_that_wait,
+                an_old_hint_makes_the_task_ready_again,
+                a_claim_needs_a_dispatch,
+                undispatch_puts_back_in_line,
+                a_claim_keeps_its_times,
+            }
+            due {
+                a_delay_ends_in_its_time,
+                an_instant_may_be_named,
+                a_retry_waits_for_its_backoff,
+                a_release_is_bounded,
+                a_release_names_its_queues,
+                a_repeated_release_moves_nothing,
+            }
+            fairness {
+                types_take_turns,
+                a_late_type_neither_waits_nor_catches_up,
+                inside_a_type_the_oldest_goes_first,
+                by_age_the_oldest_of_all_types_goes_first,
+                tiers_have_queues_of_their_own,
+            }
+            fences {
+                a_wrong_token_writes_nothing,
+                a_lost_lease_stays_lost,
+                tokens_grow,
+                a_task_is_claimed_once,
+                a_missing_task_is_missing,
+            }
+            idempotency {
+                the_same_key_is_the_same_task,
+                another_payload_is_a_conflict,
+                the_same_id_is_the_same_task,
+                a_key_counts_once_within_a_call,
+                another_type_has_keys_of_its_own,
+                a_key_lives_while_its_task_does,
+                a_key_outlives_its_task_until_its_window_ends,
+                a_key_past_its_window_goes_with_its_task,
+            }
+            leases {
+                an_expired_lease_is_reclaimed,
+                a_renewed_lease_is_not_reclaimed,
+                a_lease_is_renewed_past_its_end,
+                a_run_may_end_past_its_lease,
+                after_an_outage_heartbeats_come_first,
+                a_short_silence_is_no_outage,
+                too_many_losses_are_poison,
+                losses_are_forgotten_after_a_day,
+                a_reclaim_is_bounded,
+                a_repeated_reclaim_takes_nothing,
+                a_duty_has_one_owner,
+            }
+            listing {
+                each_filter_picks_its_tasks,
+                filters_together_pick_what_passes_all,
+                a_list_shows_whole_tasks,
+                pages_have_no_gap_and_no_repeat,
+                a_list_goes_over_the_partitions,
+                a_made_up_cursor_is_refused,
+            }
+            matrix {
+                claim_on_every_status,
+                complete_on_every_status,
+                fail_on_every_status,
+                overrun_on_every_status,
+                reclaim_on_every_status,
+                hand_back_on_every_status,
+                stopped_on_every_status,
+                cancel_on_every_status,
+                retry_on_every_status,
+                reset_on_every_status,
+                set_on_every_status,
+                without_retries_left_a_failure_is_dead,
+            }
+            operate {
+                a_waiting_task_is_cancelled_at_once,
+                a_dead_task_is_retried_by_hand,
+                a_waiting_task_is_reset_to_now,
+                set_changes_fields_alone,
+                set_keeps_the_place_in_line,
+                set_moves_the_due_time,
+                the_person_stands_in_the_timeline,
+                a_timeline_keeps_the_newest,
+            }
+            outbox {
+                each_transition_is_announced_once,
+                an_event_carries_what_its_readers_need,
+                an_event_carries_the_time_of_its_step,
+                a_reply_has_its_entry,
+                removed_entries_are_gone,
+                young_entries_are_left_alone,
+                a_repeat_puts_no_entry_back,
+            }
+            paused {
+                a_paused_type_is_not_dispatched,
+                a_paused_type_is_not_claimed,
+                a_pause_lets_runs_end,
+                a_paused_type_takes_no_short_way,
+                types_are_kept_under_a_version,
+            }
+            random {
+                random_sequences,
+            }
+            record {
+                transitions_are_counted_by_status,
+                a_repeat_counts_nothing,
+                any_order_counts_the_same,
+                a_new_stream_starts_anew,
+                a_fresh_store_has_recorded_nothing,
+                what_is_not_recorded_is_told_again,
+            }
+            retain {
+                each_status_has_its_age,
+                what_is_not_recorded_stays,
+                a_later_transition_must_be_recorded_too,
+                over_the_count_the_oldest_leave,
+                a_removal_is_bounded_and_counted,
+                a_revived_task_stays,
+                a_repeated_removal_removes_nothing,
+            }
+            stop {
+                a_running_task_is_cancelled_when_it_ended,
+                a_running_task_is_reset_when_it_ended,
+                the_last_stop_counts,
+                a_stop_must_have_been_asked,
+                a_run_may_end_before_it_saw_the_stop,
+                a_handed_back_task_obeys_a_cancel,
+                a_reclaimed_task_obeys_a_cancel,
+                a_hand_back_spends_nothing,
+            }
+        }
+    };
+}
