@@ -149,9 +149,9 @@ proptest! {
     }
 }
 
-/// A millisecond, and ten in a build that is not optimised.
+/// A millisecond. A build that is not optimised, on a machine that may be busy, only shows that the search ends.
 fn limit() -> Duration {
-    Duration::from_millis(if cfg!(debug_assertions) { 10 } else { 1 })
+    Duration::from_millis(if cfg!(debug_assertions) { 250 } else { 1 })
 }
 
 /// The shortest of five runs: what it costs on a machine that is busy with something else.
