@@ -176,12 +176,7 @@ fn payload(
 ) {
     let (bytes, limit) = (submission.payload.len(), limits.payload_bytes);
     if bytes > limit {
-        let reason = format!("has {bytes} bytes, more than the limit of {limit}");
-        problems.push(Problem::new(
-            "payload",
-            reason,
-            "store it elsewhere and pass its address",
-        ));
+        problems.push(Problem::over_limit(bytes, limit));
     } else if let Some(known) = known.filter(|_| submission.rejected.is_none()) {
         problems.extend(known.faults(&submission.payload).into_iter().map(Problem::from));
     }

@@ -11,6 +11,8 @@ pub struct Problem {
     pub reason: String,
     /// What would be right.
     pub remedy: String,
+    #[serde(skip)]
+    too_large: bool,
 }
 
 impl Problem {
@@ -21,7 +23,23 @@ impl Problem {
             field: field.into(),
             reason: reason.into(),
             remedy: remedy.into(),
+            too_large: false,
         }
+    }
+
+    /// A payload of so many bytes, over the limit.
+    pub(crate) fn over_limit(bytes: usize, limit: usize) -> Self {
+        let reason = format!("has {bytes} bytes, more than the limit of {limit}");
+        Self {
+            too_large: true,
+            ..Self::new("payload", reason, "store it elsewhere and pass its address")
+        }
+    }
+
+    /// Whether it is only the size of the payload.
+    #[must_use]
+    pub const fn is_too_large(&self) -> bool {
+        self.too_large
     }
 }
 

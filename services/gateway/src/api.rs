@@ -15,7 +15,7 @@ use utoipa::OpenApi;
 use crate::{batches, body::json, gate::Entrance, refusal::Refusal, stats, tasks, types};
 
 /// Longest time until an answer begins.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(OpenApi)]
 #[openapi(info(

@@ -1,5 +1,7 @@
 //! Bodies and queries: read whole and bounded, and where they can't be read the answer names the place.
 
+use std::{sync::Arc, time::Duration};
+
 use axum::{
     body::{Body, to_bytes},
     extract::{FromRequest, FromRequestParts, Request},
@@ -9,26 +11,61 @@ use axum::{
 use bytes::Bytes;
 use domain::TaskId;
 use serde::{Deserialize, Serialize};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::refusal::Refusal;
+use crate::{gate::Entrance, refusal::Refusal};
 
 /// Most bytes of a body: a bulk submission.
 pub(crate) const BODY_BYTES: usize = 8 << 20;
 
-/// The bytes of a body, up to 8 MiB.
-#[derive(Debug)]
-pub(crate) struct Whole(pub(crate) Bytes);
+/// Bytes of all bodies that are worked on at a time, in units.
+const ROOM_UNITS: u32 = (256 << 20) / UNIT as u32;
+const UNIT: usize = 1 << 10;
+/// Longest wait for room.
+const ROOM_WAIT: Duration = Duration::from_secs(5);
 
-impl<S: Sync> FromRequest<S> for Whole {
+/// Bounds what all bodies together take.
+#[derive(Debug, Clone)]
+pub(crate) struct Room(Arc<Semaphore>);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(ROOM_UNITS as usize)))
+    }
+}
+
+impl Room {
+    async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Refusal> {
+        let units = u32::try_from(bytes.div_ceil(UNIT).max(1)).unwrap_or(ROOM_UNITS);
+        let permit = Arc::clone(&self.0).acquire_many_owned(units.min(ROOM_UNITS));
+        match tokio::time::timeout(ROOM_WAIT, permit).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_)) | Err(_) => Err(Refusal::unavailable("too many requests are worked on")),
+        }
+    }
+}
+
+/// The bytes of a body, up to 8 MiB. Its room is free again when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    pub(crate) body: Bytes,
+    _room: OwnedSemaphorePermit,
+}
+
+impl FromRequest<Entrance> for Whole {
     type Rejection = Refusal;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, entrance: &Entrance) -> Result<Self, Refusal> {
         let told = request.headers().get(header::CONTENT_LENGTH);
         let told = told.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
         if told.is_some_and(|length| length > BODY_BYTES) {
             return Err(Refusal::too_large(BODY_BYTES));
         }
-        read(request.into_body()).await.map(Self)
+        let room = entrance.room.take(told.unwrap_or(BODY_BYTES)).await?;
+        Ok(Self {
+            body: read(request.into_body()).await?,
+            _room: room,
+        })
     }
 }
 
@@ -208,6 +245,18 @@ mod tests {
             );
             assert!(problem.reason.contains(reason), "{body}: {problem}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bodies_wait_for_room_and_then_are_refused() {
+        let room = Room::default();
+        let all = room.take(usize::MAX).await.unwrap();
+        assert_eq!(
+            room.take(1).await.unwrap_err().status,
+            StatusCode::SERVICE_UNAVAILABLE
+        );
+        drop(all);
+        assert!(room.take(BODY_BYTES).await.is_ok());
     }
 
     #[test]

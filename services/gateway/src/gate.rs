@@ -8,7 +8,7 @@ use messaging::{Announcer, Bus, Publisher};
 use store::{Origin, TaskStore};
 use telemetry::Metrics;
 
-use crate::{credit::Credit, refusal::Refusal};
+use crate::{body::Room, credit::Credit, refusal::Refusal};
 
 /// The header that says who acts.
 const ACTOR: &str = "gengfu-actor";
@@ -31,14 +31,18 @@ pub(crate) struct Gate {
 
 /// The gate as soon as there is one: the API answers before the store does. Clones share it.
 #[derive(Clone, Default)]
-pub(crate) struct Entrance(pub(crate) Arc<OnceLock<Gate>>);
+pub(crate) struct Entrance {
+    pub(crate) gate: Arc<OnceLock<Gate>>,
+    /// What all bodies that are worked on may take.
+    pub(crate) room: Room,
+}
 
 impl FromRequestParts<Entrance> for Gate {
     type Rejection = Refusal;
 
     async fn from_request_parts(_: &mut Parts, entrance: &Entrance) -> Result<Self, Refusal> {
         let waiting = || Refusal::unavailable("the store does not answer yet; see /readyz");
-        entrance.0.get().cloned().ok_or_else(waiting)
+        entrance.gate.get().cloned().ok_or_else(waiting)
     }
 }
 

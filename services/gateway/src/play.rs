@@ -2,6 +2,8 @@
 
 use std::{future::Future, time::Duration};
 
+use tokio::time::Instant;
+
 use store::{Error, Nonce};
 
 /// Plays of one call.
@@ -9,7 +11,10 @@ const PLAYS: u32 = 3;
 /// Wait before the second play; doubled before the third.
 const WAIT: Duration = Duration::from_millis(50);
 
-/// Plays a call up to three times, as long as the store gives no answer.
+/// No further play after so long: a store that hangs has used up the client's patience by then.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Plays a call up to three times within some seconds, as long as the store gives no answer.
 ///
 /// # Errors
 /// The last answer's.
@@ -18,10 +23,10 @@ where
     F: Future<Output = Result<T, Error>>,
 {
     let nonce = nonce()?;
-    let mut played = 1;
+    let (mut played, began) = (1, Instant::now());
     loop {
         match call(nonce).await {
-            Err(Error::Unavailable(_)) if played < PLAYS => {
+            Err(Error::Unavailable(_)) if played < PLAYS && began.elapsed() < PATIENCE => {
                 tokio::time::sleep(WAIT * played).await;
                 played += 1;
             }
@@ -77,6 +82,21 @@ mod tests {
         })
         .await;
         assert!(matches!(answer, Err(Error::Full(_))));
+        assert_eq!(plays, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_hangs_is_not_asked_again() {
+        let mut plays = 0;
+        let answer: Result<(), _> = play(|_| {
+            plays += 1;
+            async {
+                tokio::time::advance(Duration::from_secs(5)).await;
+                Err(Error::Unavailable("timed out".into()))
+            }
+        })
+        .await;
+        assert!(answer.is_err());
         assert_eq!(plays, 1);
     }
 }

@@ -54,9 +54,7 @@ impl Refusal {
 
     /// 422, or 413 where a payload is too large: it can be read, and is wrong.
     pub(crate) fn invalid(problems: Vec<Problem>) -> Self {
-        let large = problems
-            .iter()
-            .any(|problem| problem.field == "payload" && problem.reason.contains("more than the limit"));
+        let large = problems.iter().any(Problem::is_too_large);
         let (status, title) = match large {
             true => (StatusCode::PAYLOAD_TOO_LARGE, "Payload too large"),
             false => (StatusCode::UNPROCESSABLE_ENTITY, "Invalid input"),

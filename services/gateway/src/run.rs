@@ -127,7 +127,7 @@ impl Gateway {
         };
         let gate = self.gate(store);
         // Nobody else sets it: `run` takes the gateway.
-        let _ = self.entrance.0.set(gate.clone());
+        let _ = self.entrance.gate.set(gate.clone());
         let mut tasks = Tasks::new(shutdown.clone());
         let health = &self.parts.health;
         tasks.spawn(

@@ -52,9 +52,9 @@ pub(crate) async fn cancel(
     actor: Actor,
     Path(text): Path<String>,
     params: Params,
-    Whole(body): Whole,
+    whole: Whole,
 ) -> Result<Response, Refusal> {
-    let body: CancelBody = parse_or_default(&body)?;
+    let body: CancelBody = parse_or_default(&whole.body)?;
     let params = params.only(&["cursor"])?;
     let origin = gate.origin(actor, reason(body.reason)?);
     let (batch, _) = gate.batch(&text).await?;

@@ -70,9 +70,9 @@ pub(crate) async fn operate(
     gate: Gate,
     actor: Actor,
     Path((id, verb)): Path<(String, String)>,
-    Whole(body): Whole,
+    whole: Whole,
 ) -> Result<Response, Refusal> {
-    let body: OperateBody = parse_or_default(&body)?;
+    let body: OperateBody = parse_or_default(&whole.body)?;
     let max_retry = body.max_retry;
     let operation = match verb.as_str() {
         "retry" => Operation::Retry { max_retry },
@@ -105,9 +105,9 @@ pub(crate) async fn set(
     gate: Gate,
     actor: Actor,
     Path(id): Path<String>,
-    Whole(body): Whole,
+    whole: Whole,
 ) -> Result<Response, Refusal> {
-    let body: SetBody = parse(&body)?;
+    let body: SetBody = parse(&whole.body)?;
     if body.max_retry.is_none() && body.next_run_time.is_none() && body.run_timeout.is_none() {
         return Err(Refusal::malformed(
             "body",

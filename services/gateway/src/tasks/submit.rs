@@ -73,11 +73,11 @@ pub(crate) async fn submit(
     gate: Gate,
     actor: Actor,
     headers: HeaderMap,
-    Whole(body): Whole,
+    whole: Whole,
 ) -> Result<Response, Refusal> {
-    let mut parsed: SubmissionBody<'_> = parse(&body)?;
+    let mut parsed: SubmissionBody<'_> = parse(&whole.body)?;
     key_of_header(&headers, &mut parsed)?;
-    let submission = parsed.submission(&body).map_err(Refusal::invalid)?;
+    let submission = parsed.submission(&whole.body).map_err(Refusal::invalid)?;
     let task: NewTask = gate.check(submission).await?;
     let origin = gate.origin(actor, String::new());
     let mut answers = gate.admit(&origin, vec![task], "http").await;

@@ -89,8 +89,8 @@ impl From<Refusal> for BulkItem {
         (status = 503, description = "the store is away or full; some may be stored", body = RefusalShape),
     )
 )]
-pub(crate) async fn submit_batch(gate: Gate, actor: Actor, Whole(body): Whole) -> Result<Response, Refusal> {
-    let BulkBody { tasks, defaults } = parse(&body)?;
+pub(crate) async fn submit_batch(gate: Gate, actor: Actor, whole: Whole) -> Result<Response, Refusal> {
+    let BulkBody { tasks, defaults } = parse(&whole.body)?;
     if tasks.len() > TASKS_MAX {
         let reason = format!("holds {} tasks, more than {TASKS_MAX}", tasks.len());
         return Err(Refusal::malformed(
@@ -100,7 +100,7 @@ pub(crate) async fn submit_batch(gate: Gate, actor: Actor, Whole(body): Whole) -
         ));
     }
     let filled: Vec<_> = tasks.into_iter().map(|task| task.or(&defaults)).collect();
-    let (checked, mut items) = check_all(&gate, &filled, &body).await?;
+    let (checked, mut items) = check_all(&gate, &filled, &whole.body).await?;
     let (places, tasks): (Vec<_>, Vec<_>) = checked.into_iter().unzip();
     let sent = tasks.len();
     let origin = gate.origin(actor, String::new());

@@ -66,12 +66,12 @@ pub(crate) async fn apply(
     gate: Gate,
     actor: Actor,
     params: Params,
-    Whole(body): Whole,
+    whole: Whole,
 ) -> Result<Response, Refusal> {
     let params = params.only(&["dry_run"])?;
     let dry = params.read("dry_run", str::parse::<bool>)?.unwrap_or(false);
-    refuse_later(&body)?;
-    let asked: ApplyBody<'_> = parse(&body)?;
+    refuse_later(&whole.body)?;
+    let asked: ApplyBody<'_> = parse(&whole.body)?;
     if asked.types.len() > DEFINITIONS_MAX {
         let reason = format!(
             "holds {} definitions, more than {DEFINITIONS_MAX}",

@@ -68,13 +68,8 @@ async fn show(gate: Gate, Path(name): Path<String>) -> Result<Response, Refusal>
         (status = 422, body = RefusalShape, description = "the changed type would be wrong"),
     )
 )]
-async fn set(
-    gate: Gate,
-    actor: Actor,
-    Path(name): Path<String>,
-    Whole(body): Whole,
-) -> Result<Response, Refusal> {
-    let fields: Map<String, Value> = parse(&body)?;
+async fn set(gate: Gate, actor: Actor, Path(name): Path<String>, whole: Whole) -> Result<Response, Refusal> {
+    let fields: Map<String, Value> = parse(&whole.body)?;
     if fields.contains_key("name") {
         return Err(Refusal::malformed(
             "name",
@@ -123,9 +118,9 @@ async fn switch(
     gate: Gate,
     actor: Actor,
     Path((name, verb)): Path<(String, String)>,
-    Whole(body): Whole,
+    whole: Whole,
 ) -> Result<Response, Refusal> {
-    let body: SwitchBody = parse_or_default(&body)?;
+    let body: SwitchBody = parse_or_default(&whole.body)?;
     let paused = match verb.as_str() {
         "pause" => true,
         "resume" => false,
