@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
 
-use crate::client::Client;
+use crate::client::{Client, line};
 use crate::commands::pages::gather;
 use crate::commands::table;
 
@@ -142,6 +142,11 @@ pub(crate) async fn run(command: Command, client: &Client, json: bool) -> anyhow
             id, payload: true, ..
         } => client.copy(&format!("/tasks/{id}/payload"), &[]).await,
         Command::Get { id, result: true, .. } => client.copy(&format!("/tasks/{id}/result"), &[]).await,
+        // The body as it is: a payload keeps its exact text.
+        Command::Get { id, .. } if json => {
+            client.copy(&format!("/tasks/{id}"), &[]).await?;
+            line("")
+        }
         Command::Get { id, .. } => table::one(&client.get(&format!("/tasks/{id}"), &[]).await?, json),
         Command::List(filter) => {
             let query = filter.query();
