@@ -157,12 +157,12 @@ mod tests {
 
     #[test]
     fn a_new_name_for_the_same_offset_is_no_change_of_the_clock() {
-        // Summer time became standard time in London on 1968-10-27.
-        let winter = stretch("Europe/London", "1968-10-27T12:00:00Z");
-        assert!(!winter.changes_on(crate::civil::day_of(1968, 10, 27)));
+        // Lisbon's summer time became its standard time at 02:00 on 1992-09-27.
+        let autumn = stretch("Europe/Lisbon", "1992-09-27T12:00:00Z");
+        assert!(!autumn.changes_on(crate::civil::day_of(1992, 9, 27)));
         assert_eq!(
-            winter.end,
-            "1971-10-31T02:00:00Z".parse::<Timestamp>().unwrap().as_second()
+            autumn.end,
+            "1993-03-28T01:00:00Z".parse::<Timestamp>().unwrap().as_second()
         );
     }
 
