@@ -36,6 +36,18 @@ pub(crate) struct Global {
     pub(crate) json: bool,
 }
 
+#[cfg(test)]
+impl Global {
+    /// What names only the gateway.
+    pub(crate) fn at(server: &str) -> Self {
+        Self {
+            server: server.into(),
+            token: None,
+            json: false,
+        }
+    }
+}
+
 /// Talks to one gateway.
 #[derive(Clone)]
 pub(crate) struct Client {

@@ -5,6 +5,8 @@ mod records;
 mod rows;
 mod send;
 mod source;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -181,7 +183,7 @@ async fn wait(client: &Client, batch: TaskId, rows: u64) -> anyhow::Result<Value
 }
 
 #[cfg(test)]
-mod tests {
+mod arguments {
     use super::*;
 
     #[test]
