@@ -8,7 +8,11 @@
 #[macro_export]
 macro_rules! task_store_suite {
     ($harness:expr) => {
-        $crate::task_store_cases!({ $crate::task_store_tests }[$harness]);
+        mod task_store {
+            #[allow(unused_imports)]
+            use super::*;
+            $crate::task_store_cases!({ $crate::task_store_tests }[$harness]);
+        }
     };
 }
 
