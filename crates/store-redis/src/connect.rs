@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, sync::atomic::AtomicU64, sync::atomic::Ordering, time::Duration};
 
-use domain::{Millis, Partition};
+use domain::{Millis, Partition, TaskId};
 use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
 use redis::cluster::ClusterClientBuilder;
 use redis::cluster_async::ClusterConnection;
@@ -365,6 +365,22 @@ impl Frame {
 }
 
 impl RedisStore {
+    /// Refuses a call with tasks of another partition, before anything is sent.
+    pub(crate) fn own(
+        &self,
+        partition: Partition,
+        ids: impl IntoIterator<Item = TaskId>,
+    ) -> Result<(), Error> {
+        let stranger = ids
+            .into_iter()
+            .find(|id| id.partition(self.partitions) != partition);
+        stranger.map_or(Ok(()), |id| {
+            Err(Error::Corrupt(format!(
+                "task {id} is not of partition {partition}"
+            )))
+        })
+    }
+
     pub(crate) const fn is_cluster(&self) -> bool {
         matches!(self.link, Link::Cluster(_))
     }

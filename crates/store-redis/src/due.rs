@@ -5,6 +5,7 @@ use redis::pipe;
 use store::{Error, Nonce, Origin, Released, Reply, Verdict};
 
 use crate::connect::{RedisStore, Verb};
+use crate::events::task_id;
 use crate::finish::verdict;
 use crate::header::tier;
 use crate::keys::{Key, Keys};
@@ -26,7 +27,14 @@ impl RedisStore {
         Ok(ids.iter().zip(&records).map(line).collect())
     }
 
-    async fn ended(&self, partition: Partition, indices: &[&str]) -> Result<Vec<TaskId>, Error> {
+    /// Members whose time has come, at most one batch, and whether the call with this nonce was answered before: then
+    /// they have moved, and the script knows the answer (I12).
+    async fn ended(
+        &self,
+        partition: Partition,
+        nonce: &Nonce,
+        indices: &[&str],
+    ) -> Result<(Vec<TaskId>, bool), Error> {
         let keys = Keys::of(partition);
         let now = self.clock().await?;
         let mut pipeline = pipe();
@@ -40,18 +48,27 @@ impl RedisStore {
             range.arg("LIMIT").arg(0).arg(store::BATCH_MAX);
         }
         let found: Vec<Vec<Vec<u8>>> = self.ask_all(&pipeline).await?;
+        let answered = self.answered(partition, nonce).await?;
         let mut ids: Vec<_> = found
             .iter()
             .flatten()
             .map(|member| id_of(member))
             .collect::<Result<_, _>>()?;
         ids.truncate(store::BATCH_MAX);
-        Ok(ids)
+        Ok((ids, answered))
+    }
+
+    /// Whether the call with this nonce was answered before.
+    pub(crate) async fn answered(&self, partition: Partition, nonce: &Nonce) -> Result<bool, Error> {
+        let [key, ..] = &Keys::of(partition).partition(nonce)[..] else {
+            return Ok(false);
+        };
+        self.ask(redis::cmd("EXISTS").arg(key)).await
     }
 
     pub(crate) async fn release(&self, partition: Partition, nonce: Nonce) -> Result<Released, Error> {
-        let ids = self.ended(partition, &["due", "disp"]).await?;
-        if ids.is_empty() {
+        let (ids, answered) = self.ended(partition, &nonce, &["due", "disp"]).await?;
+        if ids.is_empty() && !answered {
             return Ok(Released::default());
         }
         let lines = self.lines(partition, &ids).await?;
@@ -61,7 +78,7 @@ impl RedisStore {
         }
         let frame = self.verb(&self.scripts.release_due, verb).await?;
         let mut released = Released {
-            more: ids.len() == store::BATCH_MAX,
+            more: frame.items.len() == store::BATCH_MAX,
             ..Released::default()
         };
         for item in &frame.items {
@@ -87,20 +104,14 @@ impl RedisStore {
         lease_ms: i64,
     ) -> Result<Reply<(TaskId, Verdict)>, Error> {
         let run_id = self.run_id().await?;
-        let ids = self.ended(partition, &["lease"]).await?;
+        let (ids, _) = self.ended(partition, &nonce, &["lease"]).await?;
         let keys = Keys::of(partition);
         let mut verb = Verb::new(partition, nonce, origin).int(lease_ms).text(&run_id);
         for id in &ids {
             verb.push([keys.task(*id)], id.as_bytes().to_vec());
         }
         let frame = self.verb(&self.scripts.reclaim, verb).await?;
-        let reply = frame.reply(verdict)?;
-        let items = ids.into_iter().zip(reply.items).collect();
-        Ok(Reply {
-            items,
-            now: reply.now,
-            outbox: reply.outbox,
-        })
+        frame.reply(|item| Ok((task_id(item.at(0)?)?, verdict(item.at(1)?)?)))
     }
 
     /// Names the running server; a restart changes it.

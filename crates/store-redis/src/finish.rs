@@ -33,6 +33,7 @@ impl RedisStore {
         lease_ms: i64,
         leases: &[(TaskId, Token)],
     ) -> Result<Vec<Heartbeat>, Error> {
+        self.own(partition, leases.iter().map(|(id, _)| *id))?;
         let keys = Keys::of(partition);
         let mut verb = Verb::new(partition, nonce, &Origin::default()).int(lease_ms);
         for (id, token) in leases {
@@ -49,6 +50,7 @@ impl RedisStore {
         origin: &Origin,
         ends: &[Finish],
     ) -> Result<Reply<Verdict>, Error> {
+        self.own(partition, ends.iter().map(|end| end.id))?;
         let keys = Keys::of(partition);
         let mut verb = Verb::new(partition, nonce, origin);
         for end in ends {
@@ -70,6 +72,7 @@ impl RedisStore {
         origin: &Origin,
         ends: &[Failure],
     ) -> Result<Reply<Verdict>, Error> {
+        self.own(partition, ends.iter().map(|end| end.id))?;
         let keys = Keys::of(partition);
         let mut verb = Verb::new(partition, nonce, origin);
         for end in ends {
@@ -99,6 +102,7 @@ impl RedisStore {
         origin: &Origin,
         leases: &[(TaskId, Token)],
     ) -> Result<Reply<Verdict>, Error> {
+        self.own(partition, leases.iter().map(|(id, _)| *id))?;
         let keys = Keys::of(partition);
         let mut verb = Verb::new(partition, nonce, origin);
         for (id, token) in leases {

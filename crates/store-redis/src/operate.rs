@@ -33,6 +33,7 @@ impl RedisStore {
                 (&self.scripts.set, verb)
             }
         };
+        self.own(partition, ids.iter().copied())?;
         let lines = self.lines(partition, ids).await?;
         for (id, keys) in ids.iter().zip(lines) {
             verb.push(keys, id.as_bytes().to_vec());

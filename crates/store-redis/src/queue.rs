@@ -59,6 +59,7 @@ impl RedisStore {
         nonce: Nonce,
         ids: &[TaskId],
     ) -> Result<Released, Error> {
+        self.own(partition, ids.iter().copied())?;
         let lines = self.lines(partition, ids).await?;
         let mut verb = Verb::new(partition, nonce, &Origin::default());
         for (id, keys) in ids.iter().zip(lines) {
@@ -79,6 +80,7 @@ impl RedisStore {
         origin: &Origin,
         claim: &Claim,
     ) -> Result<Reply<Claimed>, Error> {
+        self.own(partition, claim.items.iter().map(|item| item.id))?;
         let keys = Keys::of(partition);
         let mut verb = Verb::new(partition, nonce, origin)
             .text(&claim.executor_id)

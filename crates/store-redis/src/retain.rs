@@ -23,7 +23,7 @@ impl RedisStore {
     ) -> Result<Removed, Error> {
         let candidates = self.candidates(partition).await?;
         let mut removed = Removed::default();
-        if !candidates.is_empty() {
+        if !candidates.is_empty() || self.answered(partition, &nonce).await? {
             let keys = Keys::of(partition);
             let ids: Vec<_> = candidates
                 .iter()
@@ -58,7 +58,7 @@ impl RedisStore {
                     .count()
             };
             removed.tasks = said(b"removed");
-            removed.more = removed.tasks + said(b"gone") == candidates.len();
+            removed.more = removed.tasks + said(b"gone") == frame.items.len();
         }
         self.trim(partition, nonce).await?;
         Ok(removed)

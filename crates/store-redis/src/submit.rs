@@ -26,16 +26,11 @@ impl RedisStore {
                 "the memory of Redis is {used} % full; nothing is admitted from {MEMORY_LIMIT_PERCENT} %"
             )));
         }
+        self.own(partition, tasks.iter().map(|task| task.id))?;
         let keys = Keys::of(partition);
         let limit = i64::try_from(self.outbox_max).unwrap_or(i64::MAX);
         let mut verb = Verb::new(partition, nonce, origin).int(limit);
         for task in tasks {
-            if task.id.partition(self.partitions) != partition {
-                return Err(Error::Corrupt(format!(
-                    "task {} is not of partition {partition}",
-                    task.id
-                )));
-            }
             let [queue, turns, heads] = keys.line(&task.pool, task.tier, &task.task_type);
             let key = keys.idempotency(&task.task_type, &task.idempotency_key);
             verb.push(

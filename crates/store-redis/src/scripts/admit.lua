@@ -23,6 +23,8 @@ local function holder(key)
   local kept = call('GET', key)
   if not kept then return nil end
   local id, sha, until_ms, status = struct.unpack('>c16c32I8B', kept)
+  -- The key of a removed task ends by the store's clock; its TTL only clears up behind it.
+  if status > 0 and until_ms <= now then return nil end
   return { id = id, sha = sha, status = status }
 end
 

@@ -14,7 +14,6 @@ if first_answer then return with_payloads(repeat_answer(), unpack_one(first_answ
 
 local executor, lease_ms = common[4], common[5]
 local micros = time[1] * 1000000 + time[2]
-guard_after_silence(lease_ms)
 
 local function run(task, item, dispatched)
   local h = task.h

@@ -35,12 +35,11 @@ local function fail(task, item)
     return 'fenced'
   end
   local run_ms = now - h[F_CLAIMED]
-  h[F_CLASS], h[F_CODE] = item[3], item[4]
+  h[F_CLASS], h[F_CODE] = item[3], item[3] == C_TIMEOUT and 'run_timeout' or item[4]
   keep_texts(task, item)
   if not obey_stop(task) then
     leave_run(task)
     if item[3] == C_TIMEOUT then
-      h[F_CODE] = 'run_timeout'
       step(task, S_TIMEOUT, 'run_timeout', 0, run_ms)
       retry_or_die(task, item[7])
     else

@@ -12,10 +12,11 @@ local function hand_back(task, item)
   if h[F_STOP] == T_CANCEL then
     obey_stop(task)
   else
+    local run_ms = now - h[F_CLAIMED]
     leave_run(task)
     h[F_ATTEMPT] = h[F_ATTEMPT] - 1
     wait_until(task, now)
-    step(task, S_PENDING, 'handed back')
+    step(task, S_PENDING, 'handed back', 0, run_ms)
   end
   return { h[F_STATUS], h[F_VERSION] }
 end

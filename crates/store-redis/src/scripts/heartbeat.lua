@@ -5,7 +5,6 @@
 if first_answer then return repeat_answer() end
 
 local lease_ms = common[4]
-guard_after_silence(lease_ms)
 local items, renew = {}, {}
 for i = 2, #ARGV do
   local item = unpack_one(ARGV[i])

@@ -16,16 +16,16 @@ local first_answer = call('GET', KEYS[K_NONCE])
 
 -- The store's clock never runs backward, not even after a failover to a host that is behind (I11).
 local time = call('TIME')
-local meta = call('HMGET', KEYS[K_META], 'now', 'token', 'guard', 'offset')
+local meta = call('HMGET', KEYS[K_META], 'now', 'token', 'guard', 'offset', 'lease')
 local before = tonumber(meta[1] or 0)
 local now = math.max(time[1] * 1000 + math.floor(time[2] / 1000) + CLOCK_OFFSET, before)
 local last_token = tonumber(meta[2] or 0)
 local guard = tonumber(meta[3] or 0)
 
--- After a silence of half a lease the store was away, or everybody was: heartbeats come first (I4).
-local function guard_after_silence(lease_ms)
-  if before > 0 and now - before > lease_ms / 2 then guard = now + lease_ms end
-end
+-- After a silence of half a lease the store was away, or everybody was: heartbeats come first (I4). Whichever verb ends
+-- the silence sees it; the fleet's lease is kept by reclaim.
+local lease = tonumber(meta[5] or 0)
+if before > 0 and lease > 0 and now - before > lease / 2 then guard = now + lease end
 
 local legal = LEGAL
 local loaded, staged, events, counts, batches, touched = {}, {}, {}, {}, {}, {}

@@ -1,12 +1,15 @@
 -- Takes back tasks whose lease expired: timeout, and at once pending or dead (I4).
 -- KEYS: partition, then per item: task
 -- ARGV: common {actor, node, reason, lease_ms, run id of the server}, then per item: id
--- Returns: {packed {now, outbox id, items {status, version} | why refused}, packed events}
+-- Returns: {packed {now, outbox id, items {id, {status, version} | why refused}}, packed events}
 if first_answer then return repeat_answer() end
 
 local DAY_MS = 86400000
 local lease_ms, run_id = common[4], common[5]
-guard_after_silence(lease_ms)
+if lease ~= lease_ms then
+  call('HSET', KEYS[K_META], 'lease', lease_ms)
+  if before > 0 and now - before > lease_ms / 2 then guard = now + lease_ms end
+end
 -- Another server answers: a restart or a failover may have lost the newest heartbeats.
 if call('HGET', KEYS[K_META], 'run_id') ~= run_id then
   guard = now + lease_ms
@@ -41,6 +44,6 @@ end
 
 local items = {}
 for i = 2, #ARGV do
-  items[#items + 1] = reclaim(load(KEYS[K_ITEMS + i - 2], ARGV[i]))
+  items[#items + 1] = { ARGV[i], reclaim(load(KEYS[K_ITEMS + i - 2], ARGV[i])) }
 end
 return commit(items)
