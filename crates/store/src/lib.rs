@@ -10,6 +10,7 @@
 mod error;
 mod event;
 mod model;
+pub mod playing;
 mod read;
 #[cfg(any(test, feature = "suite"))]
 pub mod suite;

@@ -9,7 +9,7 @@ use domain::{Partition, TaskId, Tier};
 use proto::{AdmitOutcome, AdmitResult, ReadyHint, Submission};
 use store::{Admitted, Error, Hint, NewTask, Origin};
 
-use crate::{Dispatcher, playing, ready};
+use crate::{Dispatcher, ready};
 
 /// How long an admission is tried before the message is left to come again.
 const ADMIT_LIMIT: Duration = Duration::from_secs(4);
@@ -129,7 +129,7 @@ async fn admit_part(
         reason: String::new(),
     };
     let call = |nonce| dispatcher.parts.store.admit(partition, nonce, &origin, tasks);
-    let reply = playing::answered(ADMIT_LIMIT, call).await?;
+    let reply = store::playing::answered(ADMIT_LIMIT, call).await?;
     dispatcher.parts.announcer.announce(reply.outbox);
     for (task, admitted) in tasks.iter().zip(&reply.items) {
         if let Admitted::Created {

@@ -4,7 +4,6 @@
 
 mod admit;
 mod order;
-mod playing;
 mod ready;
 mod requests;
 mod slots;

@@ -9,8 +9,8 @@ use proto::{WorkHint, WorkItem};
 use runtime::Shutdown;
 use store::{Dispatch, Dispatched};
 
+use crate::Dispatcher;
 use crate::waiting::Line;
-use crate::{Dispatcher, playing};
 
 /// How often the queues are looked at, whatever hint was lost (I5).
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -172,7 +172,7 @@ async fn send(dispatcher: &Dispatcher, line: &Line, limit: usize, aged: bool) ->
         types: known.types.into_iter().collect(),
     };
     let call = |nonce| dispatcher.parts.store.dispatch(line.partition, nonce, &ask);
-    let dispatched = match playing::answered(DISPATCH_LIMIT, call).await {
+    let dispatched = match store::playing::answered(DISPATCH_LIMIT, call).await {
         Ok(dispatched) => dispatched,
         Err(error) => {
             tracing::debug!(%error, "a dispatch got no answer");

@@ -8,7 +8,7 @@ use messaging::WorkMessage;
 use store::{Claim, ClaimItem, Claimed};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::{Executor, attempt, end::Ends, playing};
+use crate::{Executor, attempt, end::Ends};
 
 /// How long a claim is tried: as long as the hint is worth something.
 const CLAIM_LIMIT: Duration = Duration::from_secs(8);
@@ -56,7 +56,7 @@ async fn hand_back(executor: &Executor, partition: Partition, ids: &[TaskId]) {
         return;
     }
     let call = |nonce| executor.parts.store.undispatch(partition, nonce, ids);
-    if let Err(error) = playing::answered(CLAIM_LIMIT, call).await {
+    if let Err(error) = store::playing::answered(CLAIM_LIMIT, call).await {
         tracing::debug!(%error, "tasks without a slot stay dispatched until their lease ends");
     }
 }
@@ -73,7 +73,7 @@ async fn claim_all(
         return true;
     }
     let item = |id: &TaskId| {
-        let [random, _] = halves(playing::nonce());
+        let [random, _] = halves(store::playing::nonce());
         ClaimItem {
             id: *id,
             effective_tier: tier,
@@ -91,7 +91,7 @@ async fn claim_all(
             .store
             .claim(partition, nonce, &executor.origin, &claim)
     };
-    let reply = match playing::answered(CLAIM_LIMIT, call).await {
+    let reply = match store::playing::answered(CLAIM_LIMIT, call).await {
         Ok(reply) => reply,
         Err(error) => {
             tracing::warn!(%error, partition, tasks = ids.len(), "a claim got no answer");

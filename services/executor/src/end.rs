@@ -10,7 +10,7 @@ use handler::HandlerError;
 use store::{Error, Failure, Finish, Reply, Verdict};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-use crate::{Executor, attempt, playing};
+use crate::{Executor, attempt};
 
 /// How long an end is told to a store that does not answer. A lease that ended meanwhile makes it a refusal.
 const END_LIMIT: Duration = Duration::from_secs(600);
@@ -127,25 +127,28 @@ impl Told {
         for part in self.done.chunks(store::BATCH_MAX) {
             settle(
                 executor,
-                playing::answered(END_LIMIT, |nonce| store.complete(partition, nonce, origin, part)).await,
+                store::playing::answered(END_LIMIT, |nonce| store.complete(partition, nonce, origin, part))
+                    .await,
             );
         }
         for part in self.failed.chunks(store::BATCH_MAX) {
             settle(
                 executor,
-                playing::answered(END_LIMIT, |nonce| store.fail(partition, nonce, origin, part)).await,
+                store::playing::answered(END_LIMIT, |nonce| store.fail(partition, nonce, origin, part)).await,
             );
         }
         for part in self.stopped.chunks(store::BATCH_MAX) {
             settle(
                 executor,
-                playing::answered(END_LIMIT, |nonce| store.stopped(partition, nonce, origin, part)).await,
+                store::playing::answered(END_LIMIT, |nonce| store.stopped(partition, nonce, origin, part))
+                    .await,
             );
         }
         for part in self.handed_back.chunks(store::BATCH_MAX) {
             settle(
                 executor,
-                playing::answered(END_LIMIT, |nonce| store.hand_back(partition, nonce, origin, part)).await,
+                store::playing::answered(END_LIMIT, |nonce| store.hand_back(partition, nonce, origin, part))
+                    .await,
             );
         }
     }
@@ -178,7 +181,7 @@ async fn failure(
     let dead = error.unknown_outcome
         && spec.as_ref().and_then(|spec| spec.on_unknown_outcome.as_deref()) == Some("dead");
     let backoff = spec.map(|spec| spec.backoff).unwrap_or_default();
-    let [a, b, ..] = playing::nonce();
+    let [a, b, ..] = store::playing::nonce();
     let planned = backoff.delay_ms(task.retry_count + 1, u16::from_be_bytes([a, b]));
     let asked = error
         .retry_after

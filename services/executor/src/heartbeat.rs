@@ -7,7 +7,7 @@ use handler::StopReason;
 use runtime::{Backoff, Shutdown};
 use store::{Heartbeat, TaskStore};
 
-use crate::{Executor, playing, runs::Lease};
+use crate::{Executor, runs::Lease};
 
 /// Ends the thread when the executor has drained.
 pub(crate) struct Heartbeats(Shutdown);
@@ -62,7 +62,7 @@ async fn open(executor: &Executor) -> Arc<dyn TaskStore> {
 async fn beat(executor: &Executor, store: &dyn TaskStore, partition: Partition, leases: Vec<Lease>) {
     for part in leases.chunks(store::BATCH_MAX) {
         let call = |nonce| store.heartbeat(partition, nonce, executor.lease_ms(), part);
-        match playing::answered(executor.config.lease, call).await {
+        match store::playing::answered(executor.config.lease, call).await {
             Ok(beats) => part
                 .iter()
                 .zip(beats)

@@ -8,7 +8,6 @@ mod claim;
 mod drain;
 mod end;
 mod heartbeat;
-mod playing;
 mod pull;
 mod report;
 mod runs;
