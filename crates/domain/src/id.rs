@@ -45,6 +45,12 @@ impl TaskId {
         Self::new(at, random)
     }
 
+    /// An id made at `at` in the partition of the schedule that fires the task.
+    #[must_use]
+    pub fn scheduled(at: Millis, random: [u8; 10], schedule: &str) -> Self {
+        Self::keyed(at, random, crate::schedule::SCHEDULE, schedule)
+    }
+
     /// The partition of this id among `partitions`.
     #[must_use]
     pub fn partition(self, partitions: u16) -> Partition {

@@ -92,6 +92,8 @@ pub enum SubState {
     Ready,
     /// A hint is on its way to an executor.
     Dispatched,
+    /// An earlier task of its schedule must end first.
+    Blocked,
 }
 
 impl SubState {
@@ -102,6 +104,7 @@ impl SubState {
             Self::Delayed => "delayed",
             Self::Ready => "ready",
             Self::Dispatched => "dispatched",
+            Self::Blocked => "blocked",
         }
     }
 }

@@ -3,13 +3,17 @@
 //! [`TaskStore`] is what every store offers; each verb works on a bounded batch of tasks of one partition.
 //! A refusal of one task is a value in the reply; an [`Error`] means that the whole call did nothing, or that no
 //! answer came, and the caller plays it again with the same [`Nonce`] (I12).
-//! [`Model`] is one in memory; with the feature `suite`, `task_store_suite!` checks any store.
+//! [`PlanStore`] adds the plan table, the ledger of schedules. [`Model`] is one in memory; with the feature `suite`, `task_store_suite!` checks any store.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod error;
 mod event;
 mod model;
+mod plan;
+pub mod plan_check;
+mod plan_triggers;
+mod plan_verbs;
 pub mod playing;
 mod read;
 #[cfg(any(test, feature = "suite"))]
@@ -20,6 +24,12 @@ mod verbs;
 pub use error::Error;
 pub use event::{OutboxEntry, TaskEvent};
 pub use model::{Clock, Model};
+pub use plan::PlanStore;
+pub use plan_triggers::{Fired, Firing, NewTrigger, Trigger, TriggerRange, Triggered, Triggers};
+pub use plan_verbs::{
+    Calendar, DueSchedules, LastFired, LastTrigger, LiveTask, Pause, Plan, PlanRefusal, PlanState,
+    PlanVerdict, Put, PutHow, PutSchedule, ScheduleView, Seen,
+};
 pub use read::{BatchCounts, Listed, Page, PartitionStats, QueueStats, TaskFilter, TaskView};
 pub use trait_::TaskStore;
 pub use verbs::{
@@ -31,3 +41,9 @@ pub use verbs::{
 pub const BATCH_MAX: usize = 64;
 /// Transitions kept in a timeline; older ones live in the archive.
 pub const TIMELINE_MAX: usize = 64;
+/// Most tasks of a schedule that are kept as live; beyond it nothing more is queued behind them.
+pub const LIVE_MAX: usize = 256;
+/// Most records of instants kept of one schedule.
+pub const TRIGGERS_MAX: usize = 10_000;
+/// How far the anchor of a schedule may be from the store's clock, in milliseconds.
+pub const CLOCK_TOLERANCE_MS: i64 = 60_000;

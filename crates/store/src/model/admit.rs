@@ -11,15 +11,11 @@ use crate::{Admitted, Error, Hint, NewTask, Origin};
 const OUTBOX_MAX: usize = 100_000;
 
 /// Whether each queue was idle when this call first looked.
-type Idle = BTreeMap<(String, Tier), bool>;
+pub(super) type Idle = BTreeMap<(String, Tier), bool>;
 
 impl Shard {
     pub(super) fn admit(&mut self, origin: &Origin, tasks: &[NewTask]) -> Result<Vec<Admitted>, Error> {
-        if self.outbox.len() >= OUTBOX_MAX {
-            return Err(Error::Full(
-                "the outbox is full: the events stream is away or too slow".into(),
-            ));
-        }
+        self.refuse_full()?;
         let mut idle = Idle::new();
         let admit = |new: &NewTask| {
             self.known(new)
@@ -28,8 +24,17 @@ impl Shard {
         Ok(tasks.iter().map(admit).collect())
     }
 
+    pub(super) fn refuse_full(&self) -> Result<(), Error> {
+        if self.outbox.len() < OUTBOX_MAX {
+            return Ok(());
+        }
+        Err(Error::Full(
+            "the outbox is full: the events stream is away or too slow".into(),
+        ))
+    }
+
     /// The answer where the key, or the very id, has a task already.
-    fn known(&mut self, new: &NewTask) -> Option<Admitted> {
+    pub(super) fn known(&self, new: &NewTask) -> Option<Admitted> {
         let key = (new.task_type.clone(), new.idempotency_key.clone());
         let kept = self.keys.get(&key).filter(|_| !new.idempotency_key.is_empty());
         let (id, sha, last) = match kept {
@@ -48,6 +53,26 @@ impl Shard {
     }
 
     fn create(&mut self, origin: &Origin, new: &NewTask, idle: &mut Idle) -> Admitted {
+        let hint = self.create_at(origin, new, idle, false);
+        let status = self
+            .records
+            .get(&new.id)
+            .map_or(Status::Pending, |record| record.task.status);
+        Admitted::Created {
+            id: new.id,
+            status,
+            hint,
+        }
+    }
+
+    /// Makes the task, which waits for its turn where it is blocked; what to send for it.
+    pub(super) fn create_at(
+        &mut self,
+        origin: &Origin,
+        new: &NewTask,
+        idle: &mut Idle,
+        blocked: bool,
+    ) -> Hint {
         let now = self.now;
         let due = match (new.at, new.delay_ms) {
             (0, delay) => now + delay.max(0),
@@ -61,16 +86,7 @@ impl Shard {
         let task = first_record(now, due, status, origin, new);
         let first = first_step(&task, origin);
         self.events.push(event_of(&task, &first));
-        if !new.idempotency_key.is_empty() {
-            let kept = Kept {
-                id: new.id,
-                sha: new.payload_sha256,
-                until: task.key_until,
-                last: None,
-            };
-            let key = (new.task_type.clone(), new.idempotency_key.clone());
-            self.keys.insert(key, kept);
-        }
+        self.keep_key(new, task.key_until);
         self.order.push(new.id);
         let record = Record {
             task,
@@ -83,16 +99,28 @@ impl Shard {
             seen: BTreeSet::new(),
         };
         self.records.insert(new.id, record);
-        let hint = if status == Status::Dead {
-            Hint::None
-        } else {
-            self.place(new.id, due, new, idle)
-        };
-        Admitted::Created {
-            id: new.id,
-            status,
-            hint,
+        if status == Status::Dead {
+            return Hint::None;
         }
+        if blocked {
+            self.enter(new.id, Place::Blocked);
+            return Hint::None;
+        }
+        self.place(new.id, due, new, idle)
+    }
+
+    fn keep_key(&mut self, new: &NewTask, until: Millis) {
+        if new.idempotency_key.is_empty() {
+            return;
+        }
+        let kept = Kept {
+            id: new.id,
+            sha: new.payload_sha256,
+            until,
+            last: None,
+        };
+        let key = (new.task_type.clone(), new.idempotency_key.clone());
+        self.keys.insert(key, kept);
     }
 
     fn place(&mut self, id: TaskId, due: Millis, new: &NewTask, idle: &mut Idle) -> Hint {

@@ -1,10 +1,12 @@
-//! What stands above the partitions: the types, and the sums of their statistics.
+//! What stands above the partitions: the types, the calendars, and the sums of their statistics.
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use domain::{Millis, TypeSpec};
 
 use super::State;
+use crate::Calendar;
 
 const HOUR_MS: Millis = 3_600_000;
 
@@ -25,6 +27,23 @@ impl State {
         }
         self.types_version += 1;
         self.types_version
+    }
+
+    pub(super) fn put_calendars(&mut self, calendars: &[(String, Bytes)]) -> u64 {
+        for (name, body) in calendars {
+            let known = self.calendars.get(name);
+            if known.is_some_and(|known| known.body == *body) {
+                continue;
+            }
+            let calendar = Calendar {
+                name: name.clone(),
+                version: known.map_or(0, |known| known.version) + 1,
+                body: body.clone(),
+            };
+            self.calendars.insert(name.clone(), calendar);
+            self.calendars_version += 1;
+        }
+        self.calendars_version
     }
 
     pub(super) fn hours_since(&self, since: Millis) -> Vec<(Millis, String, u64)> {

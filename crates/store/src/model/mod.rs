@@ -12,6 +12,7 @@ mod finish;
 mod list;
 mod nonces;
 mod operate;
+mod plan;
 mod queue;
 mod read;
 mod record;
@@ -31,7 +32,7 @@ pub use clock::Clock;
 pub(crate) use operate::event;
 use shard::Shard;
 
-use crate::{BATCH_MAX, Error, Nonce, Reply};
+use crate::{BATCH_MAX, Calendar, Error, Nonce, Reply};
 
 /// A store in memory.
 #[derive(Debug)]
@@ -46,6 +47,8 @@ struct State {
     shards: Vec<Shard>,
     types: BTreeMap<String, TypeSpec>,
     types_version: u64,
+    calendars: BTreeMap<String, Calendar>,
+    calendars_version: u64,
     /// Owner and end of the duties' leases.
     holds: HashMap<String, (String, Millis)>,
 }

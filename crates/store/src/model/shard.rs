@@ -9,6 +9,7 @@ use domain::{
 };
 
 use super::nonces::Nonces;
+use super::plan::{Ledger, Schedule};
 use super::queue::Line;
 use crate::{Origin, OutboxEntry, Reply, TIMELINE_MAX, TaskEvent, TaskView, Verdict};
 
@@ -23,6 +24,8 @@ pub(super) enum Place {
     Dispatched(Millis),
     /// Under a lease until.
     Lease(Millis),
+    /// Waits until earlier tasks of its schedule have ended.
+    Blocked,
     /// Terminal.
     Ended,
 }
@@ -80,6 +83,10 @@ pub(super) struct Shard {
     pub(super) batch_gone: BTreeMap<(TaskId, Status), u64>,
     pub(super) recorded: (i64, u64),
     pub(super) hours: BTreeMap<(Millis, String), u64>,
+    pub(super) plans: BTreeMap<String, Schedule>,
+    /// Tasks of schedules that have not ended, in the order in which they run.
+    pub(super) lives: BTreeMap<String, Vec<TaskId>>,
+    pub(super) ledgers: BTreeMap<String, Ledger>,
 }
 
 impl Shard {
@@ -116,7 +123,7 @@ impl Shard {
             Place::Due(_) => Some(&mut self.due),
             Place::Dispatched(_) => Some(&mut self.dispatched),
             Place::Lease(_) => Some(&mut self.leases),
-            Place::Queue(_) | Place::Ended => None,
+            Place::Queue(_) | Place::Blocked | Place::Ended => None,
         }
     }
 
@@ -185,6 +192,7 @@ impl Shard {
         if let Some(place) = place {
             self.shift(id, place);
         }
+        self.follow_live(id, event);
         Ok(verdict)
     }
 
@@ -236,6 +244,7 @@ impl Record {
     fn sub_state(&self, now: Millis) -> Option<SubState> {
         match self.place {
             Place::Dispatched(_) => Some(SubState::Dispatched),
+            Place::Blocked => Some(SubState::Blocked),
             Place::Due(_) | Place::Queue(_) if self.task.next_run_time > now => Some(SubState::Delayed),
             Place::Due(_) | Place::Queue(_) => Some(SubState::Ready),
             Place::Lease(_) | Place::Ended => None,
@@ -259,7 +268,7 @@ fn place_after(before: &Record, after: &Task, event: &Event, lease_end: Millis) 
                     ..
                 }
             );
-            (!stays).then_some(Place::Due(after.next_run_time))
+            (!stays && before.place != Place::Blocked).then_some(Place::Due(after.next_run_time))
         }
         Status::Running => before
             .task
