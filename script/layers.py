@@ -18,6 +18,7 @@ ROWS = [
     ["gengfu-proto"],
     ["gengfu-domain"],
     ["gengfu-calendar"],
+    ["gengfu-plan"],
     ["gengfu-telemetry"],
     ["gengfu-runtime"],
     ["gengfu-store"],
@@ -36,7 +37,7 @@ ROW = {name: index for index, row in enumerate(ROWS) for name in row}
 HARNESS = "gengfu-integration-tests"
 
 # Crates that are pure: nowhere in their tree of normal and build dependencies.
-PURE = ["gengfu-domain", "gengfu-calendar"]
+PURE = ["gengfu-domain", "gengfu-calendar", "gengfu-plan"]
 IMPURE = re.compile(r"^(tokio|redis|async-nats|nats|reqwest|hyper|axum|mio)$")
 
 # An outside crate that only one of ours may name.
