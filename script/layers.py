@@ -27,6 +27,7 @@ ROWS = [
     ["gengfu-messaging"],
     ["gengfu-handler"],
     ["gengfu-handlers"],
+    ["gengfu-role"],
     ["gengfu-scheduler", "gengfu-dispatcher", "gengfu-executor", "gengfu-recorder", "gengfu-gateway"],
     ["gengfu"],
     ["gengfu-integration-tests", "gengfu-example-custom-handler", "gengfu-example-airports"],

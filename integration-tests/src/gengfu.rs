@@ -1,6 +1,7 @@
 //! One process of ours: a role, or the whole town with `dev`.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ pub struct Gengfu {
 #[derive(Debug)]
 pub struct GengfuBuilder {
     role: String,
+    program: Option<PathBuf>,
     settings: Vec<String>,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
@@ -48,6 +50,15 @@ impl GengfuBuilder {
     #[must_use]
     pub fn set_text(self, key: &str, text: &str) -> Self {
         self.set(key, format!("{text:?}"))
+    }
+
+    /// Another binary that plays this role, without the role's name as its command.
+    #[must_use]
+    pub fn program(self, path: PathBuf) -> Self {
+        Self {
+            program: Some(path),
+            ..self
+        }
     }
 
     /// An argument of the command line.
@@ -70,11 +81,15 @@ impl GengfuBuilder {
             .prefix("gengfu-role-")
             .tempdir()
             .map_err(io("creating a folder for the configuration"))?;
-        let mut command = Command::new(gengfu_binary()?);
-        command
-            .arg(&self.role)
-            .args(&self.arguments)
-            .current_dir(folder.path());
+        let mut command = match &self.program {
+            Some(program) => Command::new(program),
+            None => {
+                let mut command = Command::new(gengfu_binary()?);
+                command.arg(&self.role);
+                command
+            }
+        };
+        command.args(&self.arguments).current_dir(folder.path());
         if !self.settings.is_empty() {
             let file = folder.path().join("gengfu.toml");
             std::fs::write(&file, self.settings.join("\n")).map_err(io("writing the configuration"))?;
@@ -110,6 +125,7 @@ impl Gengfu {
     pub fn bare(command: &str) -> GengfuBuilder {
         GengfuBuilder {
             role: command.to_owned(),
+            program: None,
             settings: Vec::new(),
             arguments: Vec::new(),
             environment: Vec::new(),

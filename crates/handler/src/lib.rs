@@ -2,7 +2,8 @@
 //!
 //! A handler is a [`TaskHandler`] (bytes in, bytes out) or a [`TypedHandler`] (JSON in, JSON out, through
 //! [`typed`]), registered under a name in a [`Registry`]. The executor calls it once for each attempt and gives
-//! it a [`TaskContext`]; tests do the same with [`TaskContext::for_test`].
+//! it a [`TaskContext`]; tests do the same with [`TaskContext::for_test`]. The executor service's `main(registry)` is
+//! the whole `main` of a binary that runs them beside the built-in ones; `examples/custom-handler` shows it.
 //!
 //! ```
 //! # use gengfu_handler as handler;

@@ -1,5 +1,6 @@
 //! One test binary for everything that needs real servers and real processes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod custom_handler;
 mod demo;
 mod harness;

@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::{KnownType, TypeTable};
 use bytes::Bytes;
 use domain::{ErrorClass, Partition, Task};
 use futures::FutureExt;
@@ -118,26 +119,22 @@ async fn run(
 }
 
 async fn handler_of(executor: &Executor, task: &Task) -> Result<Arc<dyn TaskHandler>, String> {
-    let spec = spec_of(executor, &task.task_type).await?;
-    (executor.parts.handlers)(&spec)
+    let (version, known) = known_type(executor, &task.task_type).await?;
+    executor.parts.handlers.of(version, known.spec())
 }
 
-/// The definition of a type, read again where this executor does not know it yet.
-pub(crate) async fn spec_of(executor: &Executor, name: &str) -> Result<domain::TypeSpec, String> {
-    let known = |table: &admission::TypeTable| match table.get(name) {
-        Some(Ok(known)) => Some(known.spec().clone()),
+/// A type and the version of the control state that it is of, read again where this executor does not know it yet.
+pub(crate) async fn known_type(executor: &Executor, name: &str) -> Result<(u64, Arc<KnownType>), String> {
+    let known = |table: &TypeTable| match table.get(name) {
+        Some(Ok(known)) => Some((table.version(), Arc::clone(known))),
         Some(Err(_)) | None => None,
     };
-    if let Some(spec) = known(&executor.parts.types.table()) {
-        return Ok(spec);
+    let types = &executor.parts.types;
+    if let Some(known) = known(&types.table()) {
+        return Ok(known);
     }
-    executor
-        .parts
-        .types
-        .refresh()
-        .await
-        .map_err(|error| error.to_string())?;
-    known(&executor.parts.types.table()).ok_or_else(|| format!("type {name:?} is not declared; apply it"))
+    let table = types.refresh().await.map_err(|error| error.to_string())?;
+    known(&table).ok_or_else(|| format!("type {name:?} is not declared; apply it"))
 }
 
 type Ended = Result<Result<Bytes, HandlerError>, Box<dyn std::any::Any + Send>>;

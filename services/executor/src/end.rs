@@ -177,10 +177,11 @@ async fn failure(
     error: HandlerError,
     output: Bytes,
 ) -> Failure {
-    let spec = attempt::spec_of(executor, &task.task_type).await.ok();
-    let dead = error.unknown_outcome
-        && spec.as_ref().and_then(|spec| spec.on_unknown_outcome.as_deref()) == Some("dead");
-    let backoff = spec.map(|spec| spec.backoff).unwrap_or_default();
+    let known = attempt::known_type(executor, &task.task_type).await.ok();
+    let spec = known.as_ref().map(|(_, known)| known.spec());
+    let dead =
+        error.unknown_outcome && spec.and_then(|spec| spec.on_unknown_outcome.as_deref()) == Some("dead");
+    let backoff = spec.map(|spec| spec.backoff.clone()).unwrap_or_default();
     let [a, b, ..] = store::playing::nonce();
     let planned = backoff.delay_ms(task.retry_count + 1, u16::from_be_bytes([a, b]));
     let asked = error

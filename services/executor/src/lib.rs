@@ -2,23 +2,27 @@
 //!
 //! A run is protected by its lease in the store from the moment of the claim; messages are acked right after it.
 //! Start reading at [`run`], then `pull.rs` (where work comes from), `attempt.rs` (what a run is) and `end.rs`.
+//! A binary with handlers of one's own is an executor by calling [`main`].
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod attempt;
+mod build;
 mod claim;
 mod drain;
 mod end;
 mod heartbeat;
+mod process;
 mod pull;
 mod report;
 mod runs;
 mod tiers;
 
-use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use admission::Types;
-use domain::TypeSpec;
-use handler::TaskHandler;
 use messaging::{Announcer, Bus};
+use role::OpenStore;
 use runtime::{Shutdown, Tasks};
 use store::{Origin, TaskStore};
 use telemetry::Metrics;
@@ -26,12 +30,8 @@ use tokio::sync::Semaphore;
 
 use crate::runs::Runs;
 
-/// Gives the handler of a type, or says why there is none.
-pub type HandlerSource = Arc<dyn Fn(&TypeSpec) -> Result<Arc<dyn TaskHandler>, String> + Send + Sync>;
-/// Opens a further connection to the store, for the thread of the heartbeats.
-pub type OpenStore = Arc<
-    dyn Fn() -> Pin<Box<dyn Future<Output = Result<Arc<dyn TaskStore>, store::Error>> + Send>> + Send + Sync,
->;
+pub use build::Handlers;
+pub use process::{main, work};
 
 /// What an executor is.
 #[derive(Debug, Clone)]
@@ -68,7 +68,7 @@ pub struct Parts {
     /// The task types.
     pub types: Types,
     /// The handlers.
-    pub handlers: HandlerSource,
+    pub handlers: Arc<Handlers>,
     /// What is counted.
     pub metrics: Metrics,
 }

@@ -35,7 +35,7 @@ pub(crate) enum ClientCommand {
 pub(crate) fn run(command: ClientCommand, global: &Global) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return crate::settings::refuse(&format!("no runtime: {error}")),
+        Err(error) => return role::refuse(&format!("no runtime: {error}")),
     };
     match runtime.block_on(play(command, global)) {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,20 +1,21 @@
 //! `gengfu dev`: all roles in one process, with a nats-server and a redis-server of its own.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use domain::TypeSpec;
+use role::{Process, Wiring};
 use runtime::config::Sources;
-use runtime::{Config, Health, Shutdown, Tasks};
-use telemetry::Metrics;
+use runtime::{Config, Tasks};
 
 use crate::roles::{self, Role};
-use crate::wiring::Wiring;
-use crate::{commands, servers, settings, wiring};
+use crate::{commands, servers};
 
 /// What `dev` takes.
 #[derive(clap::Args)]
@@ -37,83 +38,91 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> ExitCode {
-    let mut flags = BTreeMap::from([("listen".to_owned(), args.listen.clone())]);
-    for setting in &args.set {
-        let Some((key, value)) = setting.split_once('=') else {
-            return settings::refuse(&format!(
-                "--set {setting:?} has no '='; write --set executor.concurrency=8"
-            ));
-        };
-        flags.insert(key.to_owned(), value.to_owned());
-    }
+    let flags = match role::flags(&args.set, Some(&args.listen)) {
+        Ok(flags) => flags,
+        Err(sentence) => return role::refuse(&sentence),
+    };
     let mut config = match Sources::of_process(args.config.as_deref(), flags).load() {
         Ok(loaded) => loaded.config,
-        Err(error) => return settings::refuse(&error.to_string()),
+        Err(error) => return role::refuse(&role::chain(&error)),
     };
     if config.executor.commands.is_empty() {
         config.executor.commands = vec!["*".into()];
     }
-    let _telemetry = match settings::telemetry(&config, "dev", "dev") {
+    let _telemetry = match role::telemetry(&config, "dev", "dev") {
         Ok(guard) => guard,
         Err(code) => return code,
     };
-    roles::block_on(town(args, config))
+    role::block_on(town(args, config))
 }
 
 /// The servers, then the roles, until ctrl-c; then the roles, then the servers end.
-async fn town(args: Args, mut config: Config) -> anyhow::Result<()> {
-    let shutdown = Shutdown::on_signals()?;
+async fn town(args: Args, config: Config) -> anyhow::Result<()> {
+    let mut process = Process::new(config, "dev".into())?;
     fs::create_dir_all(&args.data).with_context(|| format!("{} can't be made", args.data.display()))?;
     let data = args.data.canonicalize()?;
     let lock = Lock::take(&data)?;
     let nats = servers::nats(&data).await?;
     let redis = servers::redis(&data).await?;
-    config.nats.url = format!("nats://127.0.0.1:{}", nats.port).as_str().into();
-    config.redis.url = format!("redis://127.0.0.1:{}", redis.port).as_str().into();
-    let ran = roles_until(config, &args, shutdown).await;
+    process.config.nats.url = format!("nats://127.0.0.1:{}", nats.port).as_str().into();
+    process.config.redis.url = format!("redis://127.0.0.1:{}", redis.port).as_str().into();
+    let ran = roles_until(process, &args).await;
     redis.stop().await;
     nats.stop().await;
     drop(lock);
     ran
 }
 
-async fn roles_until(config: Config, args: &Args, shutdown: Shutdown) -> anyhow::Result<()> {
-    let (health, metrics) = (Health::new(), Metrics::new());
-    let grace = config.executor.drain_grace.as_duration() + std::time::Duration::from_secs(15);
-    let urls = [
-        ("nats", config.nats.url.expose().to_owned()),
-        ("redis", config.redis.url.expose().to_owned()),
-    ];
-    let connected = wiring::connect(config, "dev", health, metrics, shutdown.clone()).await?;
-    let Some(wiring) = connected else { return Ok(()) };
+async fn roles_until(process: Process, args: &Args) -> anyhow::Result<()> {
+    let grace = process.config.executor.drain_grace.as_duration() + Duration::from_secs(15);
+    let Some(wiring) = process.connect().await? else {
+        return Ok(());
+    };
     declare(&wiring, &args.file).await?;
-    let mut tasks = Tasks::new(shutdown);
+    let mut tasks = Tasks::new(wiring.shutdown.clone());
+    let address = open_gateway(&wiring, &mut tasks).await?;
     for role in Role::ALL {
-        let wiring = wiring.clone();
-        let node = wiring.config.node(role.as_str());
-        tasks.try_spawn(role.as_str(), async move {
-            roles::play(role, wiring, &node)
-                .await
-                .map_err(|error| format!("{error:#}"))
-        });
+        let wiring = wiring.named(role.as_str());
+        tasks.try_spawn(role.as_str(), roles::play(role, wiring));
     }
-    let mut out = std::io::stdout();
-    let _ = writeln!(
-        out,
-        "gengfu dev\n  api    http://{}\n  {}   {}\n  {}  {}\n  ctrl-c stops all of it; the data stays in {}",
-        args.listen,
-        urls[0].0,
-        urls[0].1,
-        urls[1].0,
-        urls[1].1,
-        args.data.display()
-    );
-    let _ = out.flush();
+    show(address, &wiring.config, &args.data);
     let drained = tasks.run(grace).await;
     if let Some((role, error)) = drained.failed.first() {
         anyhow::bail!("{role}: {error}");
     }
     Ok(())
+}
+
+/// Starts the gateway; where it really listens.
+async fn open_gateway(wiring: &Wiring, tasks: &mut Tasks) -> anyhow::Result<SocketAddr> {
+    let Wiring {
+        config,
+        bus,
+        metrics,
+        health,
+        node,
+        ..
+    } = wiring.named("gateway");
+    let gateway = roles::bind(&config, bus, &metrics, &health, &node).await?;
+    let (address, store) = (gateway.address(), Arc::clone(&wiring.store));
+    let shutdown = wiring.shutdown.clone();
+    tasks.try_spawn("gateway", async move {
+        let ran = gateway.run(std::future::ready(Some(store)), shutdown).await;
+        ran.map_err(|error| role::chain(&error))
+    });
+    Ok(address)
+}
+
+fn show(address: SocketAddr, config: &Config, data: &Path) {
+    let mut out = std::io::stdout();
+    let _ = writeln!(
+        out,
+        "gengfu dev\n  api    http://{address}\n  nats   {}\n  redis  {}\n  ctrl-c stops all of it; the data stays in {}",
+        config.nats.url,
+        config.redis.url,
+        data.display()
+    );
+    let _ = out.flush();
 }
 
 /// Declares the types of the files that were named, as `gengfu apply` does.

@@ -9,8 +9,6 @@ mod commands;
 mod dev;
 mod roles;
 mod servers;
-mod settings;
-mod wiring;
 
 use std::process::ExitCode;
 
@@ -33,15 +31,15 @@ enum Command {
     /// Runs all of it in one process, with a nats-server and a redis-server of its own.
     Dev(dev::Args),
     /// Releases due tasks, reclaims expired leases, sweeps.
-    Scheduler(settings::Args),
+    Scheduler(role::Args),
     /// Admits submissions from NATS and moves ready tasks into JetStream.
-    Dispatcher(settings::Args),
+    Dispatcher(role::Args),
     /// Claims tasks of one pool and runs their handlers.
-    Executor(settings::Args),
+    Executor(role::Args),
     /// Reads every transition and keeps statistics.
-    Recorder(settings::Args),
+    Recorder(role::Args),
     /// Serves the HTTP API.
-    Gateway(settings::Args),
+    Gateway(role::Args),
     #[command(flatten)]
     Client(cli::ClientCommand),
     /// Watches over one command of an executor; started by executors alone.
@@ -54,17 +52,17 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    // Traces and the http handler share one provider of cryptography.
+    // Whatever the process does with TLS uses one provider of cryptography.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let args = Args::parse();
     match args.command {
         Command::Client(command) => cli::run(command, &args.global),
         Command::Dev(args) => dev::run(args),
-        Command::Scheduler(args) => roles::run(Role::Scheduler, args),
-        Command::Dispatcher(args) => roles::run(Role::Dispatcher, args),
-        Command::Executor(args) => roles::run(Role::Executor, args),
-        Command::Recorder(args) => roles::run(Role::Recorder, args),
-        Command::Gateway(args) => roles::run(Role::Gateway, args),
+        Command::Scheduler(args) => roles::run(Role::Scheduler, &args),
+        Command::Dispatcher(args) => roles::run(Role::Dispatcher, &args),
+        Command::Executor(args) => roles::run(Role::Executor, &args),
+        Command::Recorder(args) => roles::run(Role::Recorder, &args),
+        Command::Gateway(args) => roles::gateway(&args),
         Command::Supervise { args } => handlers::command::supervise_main(args),
     }
 }

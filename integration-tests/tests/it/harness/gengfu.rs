@@ -37,6 +37,31 @@ async fn a_role_becomes_ready_and_ends_in_order() {
 }
 
 #[tokio::test]
+async fn a_gateway_answers_from_the_first_moment_and_says_what_it_waits_for() {
+    let (mut redis, nats) = (
+        RedisServer::start_new().unwrap(),
+        NatsServer::start_new().unwrap(),
+    );
+    redis.stop().unwrap();
+    let mut gateway = Gengfu::role("gateway", &redis.url(), &nats.url())
+        .start()
+        .unwrap();
+    let api = gateway.api().unwrap();
+    let readiness = eventually!(within LIMIT, {
+        let answer = api.get("/readyz").await.unwrap();
+        answer.text().contains("Connection refused").then_some(answer)
+    });
+    assert_eq!(readiness.status, 503, "{}", readiness.text());
+    assert_eq!(api.get("/api/v1/tasks").await.unwrap().status, 503);
+    redis.start().unwrap();
+    eventually!(within LIMIT, api.is_ready().await);
+    assert_eq!(api.get("/api/v1/tasks").await.unwrap().status, 200);
+    // It also ends while it waits.
+    redis.stop().unwrap();
+    assert_eq!(gateway.terminate(LIMIT).unwrap().code(), Some(0));
+}
+
+#[tokio::test]
 async fn a_killed_role_is_gone() {
     let (redis, nats) = (
         RedisServer::start_new().unwrap(),

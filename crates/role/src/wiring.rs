@@ -1,5 +1,6 @@
 //! Connects what a role works with, and waits for what is away: down is normal.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,22 +11,45 @@ use store::TaskStore;
 use store_redis::RedisStore;
 use telemetry::Metrics;
 
+use crate::{Error, Process, chain};
+
 /// Limit of one attempt to connect, and of one look whether the store answers.
 const ANSWER_LIMIT: Duration = Duration::from_secs(6);
 /// How often the store is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// What all roles share.
+/// Opens a further connection to the store, for whoever must not wait behind others.
+pub type OpenStore = Arc<
+    dyn Fn() -> Pin<Box<dyn Future<Output = Result<Arc<dyn TaskStore>, store::Error>> + Send>> + Send + Sync,
+>;
+
+/// A process that is connected. Clones share the connections.
 #[derive(Clone)]
-pub(crate) struct Wiring {
-    pub(crate) config: Config,
-    pub(crate) health: Health,
-    pub(crate) metrics: Metrics,
-    pub(crate) store: Arc<dyn TaskStore>,
-    pub(crate) bus: Bus,
-    pub(crate) types: Types,
-    pub(crate) shutdown: Shutdown,
-    redis: store_redis::Config,
+pub struct Wiring {
+    /// Its settings.
+    pub config: Config,
+    /// Its name in logs, traces and timelines.
+    pub node: String,
+    /// What it depends on.
+    pub health: Health,
+    /// What it counts.
+    pub metrics: Metrics,
+    /// The task state.
+    pub store: Arc<dyn TaskStore>,
+    /// The way of messages.
+    pub bus: Bus,
+    /// The task types.
+    pub types: Types,
+    /// When it stops.
+    pub shutdown: Shutdown,
+}
+
+impl std::fmt::Debug for Wiring {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Wiring")
+            .field("node", &self.node)
+            .finish_non_exhaustive()
+    }
 }
 
 fn redis_config(config: &Config) -> store_redis::Config {
@@ -54,53 +78,36 @@ fn bus_config(config: &Config, node: &str) -> messaging::Config {
     }
 }
 
-/// Connects to both; none once it is time to stop.
-///
-/// # Errors
-/// What can't get better by waiting, in one sentence.
-pub(crate) async fn connect(
-    config: Config,
-    node: &str,
-    health: Health,
-    metrics: Metrics,
-    shutdown: Shutdown,
-) -> anyhow::Result<Option<Wiring>> {
-    let redis = redis_config(&config);
-    let bus = Bus::connect(bus_config(&config, node)).await?;
-    watch_bus(&bus, health.dependency("nats"), &shutdown);
-    let dependency = health.dependency("redis");
-    let Some(store) = open_store(&redis, &dependency, &shutdown).await? else {
+pub(crate) async fn bus(process: &Process) -> Result<Bus, Error> {
+    let bus = Bus::connect(bus_config(&process.config, &process.node)).await?;
+    watch_bus(&bus, process.health.dependency("nats"), &process.shutdown);
+    Ok(bus)
+}
+
+pub(crate) async fn store(process: &Process) -> Result<Option<Arc<dyn TaskStore>>, Error> {
+    let (config, dependency) = (redis_config(&process.config), process.health.dependency("redis"));
+    let Some(store) = open_store(&config, &dependency, &process.shutdown).await? else {
         return Ok(None);
     };
-    watch_store(&store, dependency, &shutdown);
-    let types = Types::new(Arc::clone(&store));
-    Ok(Some(Wiring {
-        config,
-        health,
-        metrics,
-        store,
-        bus,
-        types,
-        shutdown,
-        redis,
-    }))
+    watch_store(&store, dependency, &process.shutdown);
+    Ok(Some(store))
 }
 
 async fn open_store(
     config: &store_redis::Config,
     dependency: &Dependency,
     shutdown: &Shutdown,
-) -> anyhow::Result<Option<Arc<dyn TaskStore>>> {
+) -> Result<Option<Arc<dyn TaskStore>>, store::Error> {
     let opened = runtime::reconnect(dependency, shutdown, ANSWER_LIMIT, || async {
         match RedisStore::open(config).await {
             Ok(store) => Ok(Ok(store as Arc<dyn TaskStore>)),
             // Waiting does not mend a store that is set up wrongly: a person has to.
             Err(error @ store::Error::Unusable(_)) => Ok(Err(error)),
-            Err(error) => Err(error),
+            Err(error) => Err(chain(&error)),
         }
     })
     .await;
-    Ok(opened.transpose()?)
+    opened.transpose()
 }
 
 fn watch_bus(bus: &Bus, dependency: Dependency, shutdown: &Shutdown) {
@@ -126,7 +133,7 @@ fn watch_store(store: &Arc<dyn TaskStore>, dependency: Dependency, shutdown: &Sh
         while shutdown.or_stop(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
             match tokio::time::timeout(ANSWER_LIMIT, store.ping()).await {
                 Ok(Ok(_)) => dependency.ready(),
-                Ok(Err(error)) => dependency.not_ready(&error.to_string()),
+                Ok(Err(error)) => dependency.not_ready(&chain(&error)),
                 Err(_) => dependency.not_ready("Redis does not answer"),
             }
         }
@@ -134,9 +141,32 @@ fn watch_store(store: &Arc<dyn TaskStore>, dependency: Dependency, shutdown: &Sh
 }
 
 impl Wiring {
+    pub(crate) fn new(process: Process, store: Arc<dyn TaskStore>, bus: Bus) -> Self {
+        Self {
+            types: Types::new(Arc::clone(&store)),
+            config: process.config,
+            node: process.node,
+            health: process.health,
+            metrics: process.metrics,
+            shutdown: process.shutdown,
+            store,
+            bus,
+        }
+    }
+
+    /// The same under another role's name, where one process plays several.
+    #[must_use]
+    pub fn named(&self, role: &str) -> Self {
+        Self {
+            node: self.config.node(role),
+            ..self.clone()
+        }
+    }
+
     /// Opens a further connection to the store.
-    pub(crate) fn opener(&self) -> executor::OpenStore {
-        let redis = self.redis.clone();
+    #[must_use]
+    pub fn opener(&self) -> OpenStore {
+        let redis = redis_config(&self.config);
         Arc::new(move || {
             let redis = redis.clone();
             Box::pin(async move {
@@ -148,17 +178,19 @@ impl Wiring {
     }
 
     /// Carries the transitions that one role made.
-    pub(crate) fn announcer(&self, node: &str) -> Announcer {
+    #[must_use]
+    pub fn announcer(&self) -> Announcer {
         Announcer::new(
             Arc::clone(&self.store),
             self.bus.publisher(),
             self.metrics.clone(),
-            node,
+            self.node.as_str(),
         )
     }
 
     /// What a submission may be.
-    pub(crate) fn limits(&self) -> admission::Limits {
+    #[must_use]
+    pub fn limits(&self) -> admission::Limits {
         admission::Limits {
             payload_bytes: usize::try_from(self.config.limits.payload_bytes).unwrap_or(usize::MAX),
             sample_ratio: self.config.telemetry.sample_ratio,
