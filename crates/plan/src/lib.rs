@@ -5,18 +5,31 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod backlog;
+mod diff;
 mod fan_out;
 mod fields;
 mod misfire;
+mod newest;
 mod object;
+mod plan;
 mod problem;
+mod record;
 mod schedule;
+mod settle;
+mod slice;
 mod template;
 mod timing;
 
-pub use domain::Overlap;
+pub use backlog::{Backlog, Would};
+pub use diff::{DAYS as DIFF_DAYS, Diff, Side, diff};
+pub use domain::{Overlap, TriggerOutcome};
 pub use fan_out::{FanOut, Format, Rows, Source};
 pub use misfire::{CATCH_UP_MAX, CATCH_UP_WITHIN_MS, GRACE_MS, Misfire, Policy};
+pub use plan::{Next, Plan};
 pub use problem::Problem;
+pub use record::{Reason, Record};
 pub use schedule::{DEFINITION_BYTES, FAN_OUT_TYPE, Schedule, TaskOptions};
+pub use settle::{Choice, Settlement};
+pub use slice::{Bounds, Pause, Slice, Standing};
 pub use template::{Moment, Template};
