@@ -165,12 +165,12 @@ impl Gengfu {
 
     /// Stops it where it is (SIGSTOP).
     pub fn pause(&self) {
-        self.process.signal(Signal::STOP);
+        self.process.signal(Signal::SIGSTOP);
     }
 
     /// Lets it go on after [`Gengfu::pause`].
     pub fn resume(&self) {
-        self.process.signal(Signal::CONT);
+        self.process.signal(Signal::SIGCONT);
     }
 
     /// Asks it to drain and end (SIGTERM).

@@ -79,12 +79,12 @@ impl NatsServer {
 
     /// Stops it where it is (SIGSTOP): connections stay open, nothing answers.
     pub fn pause(&self) {
-        self.signal(Signal::STOP);
+        self.signal(Signal::SIGSTOP);
     }
 
     /// Lets it go on after [`NatsServer::pause`].
     pub fn resume(&self) {
-        self.signal(Signal::CONT);
+        self.signal(Signal::SIGCONT);
     }
 
     fn signal(&self, signal: Signal) {

@@ -4,12 +4,15 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, kill_process, waitid};
+use nix::errno::Errno;
+use nix::sys::signal::kill;
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::unistd::Pid;
 
 use crate::error::{Error, Result, io};
 use crate::output::Output;
 
-pub use rustix::process::Signal;
+pub use nix::sys::signal::Signal;
 
 /// A running child. Dropping it kills and reaps it; if the test is failing, its last lines are printed.
 #[derive(Debug)]
@@ -60,7 +63,7 @@ impl Process {
     pub fn signal(&self, signal: Signal) {
         if let Some(pid) = pid_of(&self.child).filter(|_| self.is_running()) {
             // The child is not reaped while `self.child` was not waited for, so the pid is still its own.
-            let _ = kill_process(pid, signal);
+            let _ = kill(pid, signal);
         }
     }
 
@@ -94,7 +97,7 @@ impl Process {
     /// # Errors
     /// It still runs after `limit`.
     pub fn terminate(&mut self, limit: Duration) -> Result<ExitStatus> {
-        self.signal(Signal::TERM);
+        self.signal(Signal::SIGTERM);
         self.wait(limit)
     }
 
@@ -117,16 +120,14 @@ impl Drop for Process {
 }
 
 fn pid_of(child: &Child) -> Option<Pid> {
-    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
+    i32::try_from(child.id()).ok().map(Pid::from_raw)
 }
 
 /// Notices the end without reaping, so that the pid stays the child's own until its owner reaps it.
 fn announce_exit(pid: Option<Pid>, exited: Arc<(Mutex<bool>, Condvar)>) {
     std::thread::spawn(move || {
         if let Some(pid) = pid {
-            while let Err(rustix::io::Errno::INTR) =
-                waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
-            {}
+            while let Err(Errno::EINTR) = waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {}
         }
         mark_exited(&exited);
     });

@@ -100,12 +100,12 @@ impl RedisServer {
 
     /// Stops it where it is (SIGSTOP): connections stay open, nothing answers.
     pub fn pause(&self) {
-        self.signal(Signal::STOP);
+        self.signal(Signal::SIGSTOP);
     }
 
     /// Lets it go on after [`RedisServer::pause`].
     pub fn resume(&self) {
-        self.signal(Signal::CONT);
+        self.signal(Signal::SIGCONT);
     }
 
     fn signal(&self, signal: Signal) {

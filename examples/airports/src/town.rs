@@ -134,10 +134,10 @@ impl Town {
             .process
             .id()
             .and_then(|id| i32::try_from(id).ok())
-            .and_then(rustix::process::Pid::from_raw);
+            .map(nix::unistd::Pid::from_raw);
         if let Some(pid) = pid {
             // The child is not reaped yet, so the pid is still its own.
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+            let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM);
         }
         if tokio::time::timeout(STOP_LIMIT, self.process.wait())
             .await

@@ -3,4 +3,5 @@
 
 mod custom_handler;
 mod demo;
+mod dev;
 mod harness;

@@ -14,6 +14,7 @@ use role::{Process, Wiring};
 use runtime::config::Sources;
 use runtime::{Config, Tasks};
 
+use crate::data_lock::DataLock;
 use crate::roles::{self, Role};
 use crate::{commands, servers};
 
@@ -61,9 +62,9 @@ async fn town(args: Args, config: Config) -> anyhow::Result<()> {
     let mut process = Process::new(config, "dev".into())?;
     fs::create_dir_all(&args.data).with_context(|| format!("{} can't be made", args.data.display()))?;
     let data = args.data.canonicalize()?;
-    let lock = Lock::take(&data)?;
-    let nats = servers::nats(&data).await?;
-    let redis = servers::redis(&data).await?;
+    let lock = DataLock::take(&data).await?;
+    let nats = servers::nats(&data, &lock).await?;
+    let redis = servers::redis(&data, &lock).await?;
     process.config.nats.url = format!("nats://127.0.0.1:{}", nats.port).as_str().into();
     process.config.redis.url = format!("redis://127.0.0.1:{}", redis.port).as_str().into();
     let ran = roles_until(process, &args).await;
@@ -139,21 +140,4 @@ async fn declare(wiring: &Wiring, files: &[PathBuf]) -> anyhow::Result<()> {
     }
     wiring.store.put_types(&types).await?;
     Ok(())
-}
-
-/// Keeps a second `dev` off the same data.
-struct Lock(#[allow(dead_code)] fs::File);
-
-impl Lock {
-    fn take(data: &Path) -> anyhow::Result<Self> {
-        let path = data.join("lock");
-        let file = fs::File::create(&path).with_context(|| format!("{} can't be written", path.display()))?;
-        file.try_lock().with_context(|| {
-            format!(
-                "{} is in use by another gengfu dev; end it, or give another --data",
-                data.display()
-            )
-        })?;
-        Ok(Self(file))
-    }
 }

@@ -6,9 +6,11 @@ mod batch;
 mod cli;
 mod client;
 mod commands;
+mod data_lock;
 mod dev;
 mod roles;
 mod servers;
+mod tether;
 
 use std::process::ExitCode;
 
@@ -49,6 +51,9 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<std::ffi::OsString>,
     },
+    /// Becomes a server that ends with its parent; started by `dev` alone.
+    #[command(hide = true)]
+    Tether(tether::Args),
 }
 
 fn main() -> ExitCode {
@@ -64,5 +69,6 @@ fn main() -> ExitCode {
         Command::Recorder(args) => roles::run(Role::Recorder, &args),
         Command::Gateway(args) => roles::gateway(&args),
         Command::Supervise { args } => handlers::command::supervise_main(args),
+        Command::Tether(args) => tether::run(args),
     }
 }

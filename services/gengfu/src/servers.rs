@@ -1,4 +1,5 @@
-//! The servers that `dev` starts for itself: on free ports, with a data folder of their own, ended with it.
+//! The servers that `dev` starts for itself: on free ports, with a data folder of their own, ended with it, also where
+//! it is killed.
 
 use std::fs;
 use std::io;
@@ -8,8 +9,13 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
+
+use crate::data_lock::DataLock;
+use crate::tether;
 
 /// How long a server may take to answer; Redis loads its data first.
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -23,9 +29,20 @@ pub(crate) struct Server {
     pub(crate) port: u16,
 }
 
-/// The program: from the environment, else from the PATH.
-fn program(variable: &str, name: &str) -> PathBuf {
-    std::env::var_os(variable).map_or_else(|| PathBuf::from(name), PathBuf::from)
+/// A program that is started: from the environment, else from the PATH.
+fn program(variable: &str, name: &str) -> anyhow::Result<Command> {
+    let named = std::env::var_os(variable).map_or_else(|| PathBuf::from(name), PathBuf::from);
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let mut places: Vec<_> = std::env::split_paths(&search)
+        .map(|folder| folder.join(&named))
+        .collect();
+    if named.components().count() > 1 {
+        places = vec![named];
+    }
+    let found = places.into_iter().find(|path| path.is_file());
+    found.as_deref().map(tether::command).with_context(|| {
+        format!("{name} can't be started; install it (script/bootstrap does), or name it in {variable}")
+    })
 }
 
 fn free_port() -> io::Result<u16> {
@@ -42,7 +59,7 @@ fn log_file(data: &Path, name: &str) -> anyhow::Result<Stdio> {
 }
 
 /// Starts a nats-server with JetStream on file, synced each second.
-pub(crate) async fn nats(data: &Path) -> anyhow::Result<Server> {
+pub(crate) async fn nats(data: &Path, lock: &DataLock) -> anyhow::Result<Server> {
     let port = free_port()?;
     let folder = data.join("nats");
     fs::create_dir_all(&folder)?;
@@ -52,17 +69,17 @@ pub(crate) async fn nats(data: &Path) -> anyhow::Result<Server> {
         folder
     );
     fs::write(&config, text)?;
-    let mut command = Command::new(program("GENGFU_NATS_SERVER", "nats-server"));
+    let mut command = program("GENGFU_NATS_SERVER", "nats-server")?;
     command.arg("-c").arg(&config);
-    start("nats-server", "GENGFU_NATS_SERVER", command, port, data).await
+    start("nats-server", command, port, data, lock).await
 }
 
 /// Starts a redis-server with an AOF that is synced each second.
-pub(crate) async fn redis(data: &Path) -> anyhow::Result<Server> {
+pub(crate) async fn redis(data: &Path, lock: &DataLock) -> anyhow::Result<Server> {
     let port = free_port()?;
     let folder = data.join("redis");
     fs::create_dir_all(&folder)?;
-    let mut command = Command::new(program("GENGFU_REDIS_SERVER", "redis-server"));
+    let mut command = program("GENGFU_REDIS_SERVER", "redis-server")?;
     command.args([
         "--bind",
         "127.0.0.1",
@@ -83,25 +100,26 @@ pub(crate) async fn redis(data: &Path) -> anyhow::Result<Server> {
         "--dir",
     ]);
     command.arg(&folder);
-    start("redis-server", "GENGFU_REDIS_SERVER", command, port, data).await
+    start("redis-server", command, port, data, lock).await
 }
 
 async fn start(
     name: &'static str,
-    variable: &str,
     mut command: Command,
     port: u16,
     data: &Path,
+    lock: &DataLock,
 ) -> anyhow::Result<Server> {
     command
-        .stdin(Stdio::null())
+        .stdin(lock.share()?)
         .stdout(log_file(data, name)?)
         .stderr(log_file(data, &format!("{name}-errors"))?);
     // Ctrl-c goes to the whole group; the servers shall outlive the drain.
     command.process_group(0).kill_on_drop(true);
-    let child = command.spawn().with_context(|| {
-        format!("{name} can't be started; install it (script/bootstrap does), or name it in {variable}")
-    })?;
+    let child = command
+        .spawn()
+        .with_context(|| format!("{name} can't be started"))?;
+    lock.note(name, child.id().unwrap_or_default())?;
     let mut server = Server { name, child, port };
     let answered = tokio::time::timeout(START_LIMIT, async {
         while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
@@ -125,10 +143,8 @@ impl Server {
     /// Asks it to end, and waits for it.
     pub(crate) async fn stop(mut self) {
         if let Some(pid) = self.child.id() {
-            let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap_or(0));
-            if let Some(pid) = pid {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-            }
+            // The child is not reaped yet, so the number is still its own.
+            let _ = i32::try_from(pid).map(|pid| kill(Pid::from_raw(pid), Signal::SIGTERM));
         }
         if tokio::time::timeout(STOP_LIMIT, self.child.wait()).await.is_err() {
             tracing::warn!(server = self.name, "did not end in time, killed");

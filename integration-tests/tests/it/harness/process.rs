@@ -24,7 +24,7 @@ fn an_end_is_noticed_with_its_exit_code() {
     process.output().wait_for("started", LIMIT).unwrap();
     assert_eq!(process.wait(LIMIT).unwrap().code(), Some(3));
     assert!(!process.is_running());
-    process.signal(Signal::TERM);
+    process.signal(Signal::SIGTERM);
     process.kill();
 }
 
@@ -46,9 +46,9 @@ fn terminate_lets_it_end_in_order() {
 #[tokio::test]
 async fn a_paused_process_stands_still_and_goes_on() {
     let process = shell("exec tail -f /dev/null");
-    process.signal(Signal::STOP);
+    process.signal(Signal::SIGSTOP);
     eventually!(state(process.pid()) == Some('T'));
-    process.signal(Signal::CONT);
+    process.signal(Signal::SIGCONT);
     eventually!(state(process.pid()) == Some('S'));
 }
 
