@@ -54,11 +54,11 @@ fn bounds() -> impl Strategy<Value = Bounds> {
     (1_usize..70, 1_usize..200).prop_map(|(records, steps)| Bounds { records, steps })
 }
 
-/// A time of so many days, often on a whole minute, where the borders lie.
+/// A time of so many days, often on one of ten minutes, where instants lie.
 fn time(days: i64) -> impl Strategy<Value = i64> {
     prop_oneof![
         0..days * DAY,
-        (0..days * 1_440).prop_map(|minute| minute * 60_000)
+        (0..days * 144).prop_map(|ten| ten * 600_000)
     ]
 }
 
