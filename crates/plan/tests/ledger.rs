@@ -56,10 +56,7 @@ fn bounds() -> impl Strategy<Value = Bounds> {
 
 /// A time of so many days, often on one of ten minutes, where instants lie.
 fn time(days: i64) -> impl Strategy<Value = i64> {
-    prop_oneof![
-        0..days * DAY,
-        (0..days * 144).prop_map(|ten| ten * 600_000)
-    ]
+    prop_oneof![0..days * DAY, (0..days * 144).prop_map(|ten| ten * 600_000)]
 }
 
 fn pause() -> impl Strategy<Value = Option<Pause>> {

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use crate::client::{Client, Global};
+use crate::usage::Usage;
 use crate::{batch, commands};
 
-/// Commands that talk to a gateway.
+/// What an operator does; most of it talks to a gateway.
 #[derive(Subcommand)]
 pub(crate) enum ClientCommand {
     /// Declares types (YAML) and prints what changes.
@@ -26,12 +27,15 @@ pub(crate) enum ClientCommand {
     /// Shows, pauses and changes types.
     #[command(subcommand)]
     Type(commands::types::Command),
+    /// Shows and tries out schedules.
+    #[command(subcommand)]
+    Schedule(commands::schedule::Command),
     /// Shows dead letters.
     #[command(subcommand)]
     Dead(commands::dead::Command),
 }
 
-/// Runs a command: exit 0 done, 1 failed (2, wrong use, is clap's).
+/// Runs a command: exit 0 done, 1 failed, 2 wrong use.
 pub(crate) fn run(command: ClientCommand, global: &Global) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -41,7 +45,11 @@ pub(crate) fn run(command: ClientCommand, global: &Global) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "gengfu: {error:#}");
-            ExitCode::FAILURE
+            if error.is::<Usage>() {
+                ExitCode::from(2)
+            } else {
+                ExitCode::FAILURE
+            }
         }
     }
 }
@@ -55,6 +63,7 @@ async fn play(command: ClientCommand, global: &Global) -> anyhow::Result<()> {
         ClientCommand::Batches(command) => commands::batches::run(command, &client, global.json).await,
         ClientCommand::Task(command) => commands::task::run(command, &client, global.json).await,
         ClientCommand::Type(command) => commands::types::run(command, &client, global.json).await,
+        ClientCommand::Schedule(command) => commands::schedule::run(command, global.json),
         ClientCommand::Dead(command) => commands::dead::run(command, &client, global.json).await,
     }
 }

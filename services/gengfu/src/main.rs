@@ -11,6 +11,7 @@ mod dev;
 mod roles;
 mod servers;
 mod tether;
+mod usage;
 
 use std::process::ExitCode;
 

@@ -4,6 +4,7 @@ pub(crate) mod apply;
 pub(crate) mod batches;
 pub(crate) mod dead;
 mod pages;
+pub(crate) mod schedule;
 pub(crate) mod submit;
 mod table;
 pub(crate) mod task;

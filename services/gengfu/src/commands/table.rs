@@ -18,7 +18,7 @@ fn cell(value: &Value) -> String {
 }
 
 /// Prints rows of named columns.
-fn rows(items: &[Value], columns: &[&str]) -> anyhow::Result<()> {
+pub(crate) fn rows(items: &[Value], columns: &[&str]) -> anyhow::Result<()> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(columns);
     for item in items {

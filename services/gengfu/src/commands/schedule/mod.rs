@@ -1,0 +1,18 @@
+//! `gengfu schedule`.
+
+mod preview;
+
+use clap::Subcommand;
+
+/// What can be done.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Shows when an expression fires; needs no server.
+    Preview(preview::Args),
+}
+
+pub(crate) fn run(command: Command, json: bool) -> anyhow::Result<()> {
+    match command {
+        Command::Preview(args) => preview::run(&args, json),
+    }
+}
