@@ -11,6 +11,7 @@ mod error;
 mod eventually;
 mod gengfu;
 mod nats;
+mod nats_wire;
 mod output;
 mod port;
 mod process;

@@ -9,7 +9,7 @@ use std::{
 use async_nats::{HeaderMap, Subject};
 use bytes::Bytes;
 use domain::{Partition, Tier};
-use proto::{Message, ReadyHint, Submission, WorkHint};
+use proto::{EventBatch, EventEntry, Message, ReadyHint, Refused, Submission, WorkHint};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -94,6 +94,24 @@ impl Publisher {
         let mut headers = HeaderMap::new();
         headers.insert(MSG_ID, msg_id);
         self.send(subjects::events(partition), Some(headers), batch).await
+    }
+
+    /// Publishes that a submission became no task, and waits until the stream has it. The same refusal again is
+    /// dropped by the stream.
+    ///
+    /// # Errors
+    /// The stream may not have it.
+    pub async fn publish_refused(&self, partition: Partition, refused: Refused) -> Result<Ack, Error> {
+        let msg_id = format!("refused-{}", refused.source);
+        let batch = EventBatch {
+            partition: partition.into(),
+            entries: vec![EventEntry {
+                refused: vec![refused],
+                ..EventEntry::default()
+            }],
+        };
+        let body = batch.encode_to_vec().into();
+        self.publish_event(partition, &msg_id, body).await?.await
     }
 
     /// Hands over a submission; acknowledged means stored in the stream, not accepted yet.

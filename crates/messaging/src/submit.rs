@@ -107,6 +107,12 @@ impl SubmitMessage {
         format!("{}/{place}", streams::SUBMIT)
     }
 
+    /// When the stream took it, in milliseconds since the epoch, by the server's clock.
+    #[must_use]
+    pub fn stored_ms(&self) -> Option<i64> {
+        self.place.map(|place| place.stored_ms)
+    }
+
     /// How often it was delivered, from 1.
     #[must_use]
     pub fn delivered(&self) -> u64 {

@@ -1,5 +1,6 @@
 //! Turns submissions from the wire into tasks.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -20,17 +21,16 @@ pub(crate) type Checked = Result<NewTask, AdmitResult>;
 fn shape<'a>(
     wire: &'a Submission,
     key: &'a str,
-    tier: Option<Tier>,
+    tier_name: &'a str,
     traceparent: &'a str,
 ) -> admission::Submission<'a> {
-    let tier = u8::try_from(wire.tier).ok().and_then(Tier::from_u8).or(tier);
     let now = runtime::clock::now_ms();
     admission::Submission {
         task_type: &wire.task_type,
         payload: Bytes::copy_from_slice(&wire.payload),
         idempotency_key: key,
         pool: &wire.pool,
-        tier: tier.map_or("", Tier::as_str),
+        tier: tier_name,
         at: wire.at_ms,
         expire_after_ms: if wire.expire_at_ms > 0 {
             (wire.expire_at_ms - now).max(1)
@@ -60,14 +60,41 @@ pub(crate) async fn checked(
     if types.get(&wire.task_type).is_none() {
         types = dispatcher.parts.types.refresh().await.unwrap_or(types);
     }
-    let problems = match check(shape(wire, key, tier, traceparent), &types, limits) {
-        Ok(task) => return Ok(task),
-        Err(problems) => problems,
-    };
+    let tier = tier_name(wire.tier, tier);
+    let submission = shape(wire, key, &tier, traceparent);
+    let mut problems = bad_ids(wire);
+    match check(submission.clone(), &types, limits) {
+        Ok(task) if problems.is_empty() => return Ok(task),
+        Ok(_) => {}
+        Err(more) => problems.extend(more),
+    }
     let kept = keep
-        .then(|| refuse(shape(wire, key, tier, traceparent), &problems, &types, limits))
+        .then(|| refuse(submission, &problems, &types, limits))
         .flatten();
     kept.ok_or_else(|| refused("invalid_input", problems.first()))
+}
+
+/// The tier's name; that of a number that is no tier is none either.
+fn tier_name(number: u32, otherwise: Option<Tier>) -> Cow<'static, str> {
+    if number == 0 {
+        return otherwise.map_or("", Tier::as_str).into();
+    }
+    let known = u8::try_from(number).ok().and_then(Tier::from_u8);
+    known.map_or_else(|| number.to_string().into(), |tier| tier.as_str().into())
+}
+
+/// What is wrong with the ids, which only the wire can write wrongly.
+fn bad_ids(wire: &Submission) -> Vec<Problem> {
+    let ids = [("batch_id", &wire.batch_id), ("parent_id", &wire.parent_id)];
+    let wrong = ids
+        .into_iter()
+        .filter(|(_, bytes)| !bytes.is_empty() && bytes.len() != 16);
+    wrong
+        .map(|(field, bytes)| {
+            let reason = format!("has {} bytes and is no id", bytes.len());
+            Problem::new(field, reason, "give the 16 bytes of a UUID, or none")
+        })
+        .collect()
 }
 
 pub(crate) fn refused(code: &str, problem: Option<&Problem>) -> AdmitResult {

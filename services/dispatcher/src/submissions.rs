@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::TaskId;
 use messaging::SubmitMessage;
+use proto::Refused;
 use runtime::Shutdown;
 use sha2::{Digest, Sha256};
-use store::Admitted;
+use store::{Admitted, NewTask};
 
 use crate::{Dispatcher, admit};
 
@@ -27,30 +29,26 @@ pub(crate) async fn run(dispatcher: Arc<Dispatcher>, shutdown: Shutdown) {
 
 /// Whether the store answered.
 async fn take(dispatcher: &Dispatcher, batch: Vec<SubmitMessage>) -> bool {
-    let (mut tasks, mut messages) = (Vec::new(), Vec::new());
+    let (mut tasks, mut messages, mut refusals) = (Vec::new(), Vec::new(), Vec::new());
     for message in batch {
-        let Ok(wire) = &message.submission else {
-            refuse(&message, "undecodable").await;
-            continue;
-        };
-        let (key, traceparent) = (message.key(), message.traceparent.clone().unwrap_or_default());
-        match admit::checked(dispatcher, wire, &key, Some(message.tier), &traceparent, true).await {
+        match read(dispatcher, &message).await {
             Ok(task) => {
                 tasks.push(task);
                 messages.push(message);
             }
-            Err(_) => refuse(&message, "invalid_input").await,
+            Err((code, reason)) => refusals.push((message, code, reason, None)),
         }
     }
     let mut answered = true;
-    for (answer, message) in admit::admit(dispatcher, "nats", tasks)
-        .await
-        .into_iter()
-        .zip(&messages)
-    {
+    let answers = admit::admit(dispatcher, "nats", tasks).await;
+    for (answer, message) in answers.into_iter().zip(messages) {
         match answer {
-            Ok(Admitted::Conflict { .. }) => refuse(message, "idempotency_conflict").await,
-            Ok(_) => drop(message.ack().await),
+            Ok(Admitted::Conflict { id }) => {
+                let reason =
+                    format!("the key belongs to task {id}, which has another payload; use another key");
+                refusals.push((message, "idempotency_conflict", reason, Some(id)));
+            }
+            Ok(Admitted::Created { .. } | Admitted::Existing { .. }) => drop(message.ack().await),
             Err(error) => {
                 tracing::debug!(%error, "a submission waits, the store takes none");
                 let _ = message.nak().await;
@@ -58,20 +56,59 @@ async fn take(dispatcher: &Dispatcher, batch: Vec<SubmitMessage>) -> bool {
             }
         }
     }
+    let refused = refusals
+        .iter()
+        .map(|(message, code, reason, id)| refuse(dispatcher, message, code, reason, *id));
+    futures::future::join_all(refused).await;
     answered
 }
 
-/// It can never be a task: said once, with its digest, and ended.
-async fn refuse(message: &SubmitMessage, code: &str) {
-    let digest = format!(
-        "{:x}",
-        u128::from_be_bytes(Sha256::digest(&message.raw)[..16].try_into().unwrap_or_default())
+/// The task of a submission, a dead one where its input is bad; else the code and the reason why it can be none.
+async fn read(dispatcher: &Dispatcher, message: &SubmitMessage) -> Result<NewTask, (&'static str, String)> {
+    let wire = match &message.submission {
+        Ok(wire) => wire,
+        Err(error) => {
+            let cause =
+                std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
+            return Err((
+                "undecodable",
+                format!("{error}{cause}; send a gengfu.v1.Submission"),
+            ));
+        }
+    };
+    let (key, traceparent) = (message.key(), message.traceparent.as_deref().unwrap_or_default());
+    admit::checked(dispatcher, wire, &key, Some(message.tier), traceparent, true)
+        .await
+        .map_err(|refused| ("invalid_input", refused.error))
+}
+
+/// It can never be a task: told to everybody who reads events, and ended only then.
+async fn refuse(
+    dispatcher: &Dispatcher,
+    message: &SubmitMessage,
+    code: &str,
+    reason: &str,
+    id: Option<TaskId>,
+) {
+    let digest: [u8; 32] = Sha256::digest(&message.raw).into();
+    let partitions = dispatcher.parts.store.partitions();
+    // Beside the task that has its key; without one, anywhere, but always in the same place.
+    let partition = id.map_or_else(
+        || u16::from_be_bytes([digest[0], digest[1]]) % partitions,
+        |id| id.partition(partitions),
     );
-    tracing::warn!(
-        code,
-        digest,
-        source = message.source(),
-        "a submission was refused"
-    );
-    let _ = message.term().await;
+    let refused = Refused {
+        reason: reason.to_owned(),
+        error_code: code.to_owned(),
+        digest: digest.to_vec().into(),
+        source: message.source(),
+        at_ms: message.stored_ms().unwrap_or_else(runtime::clock::now_ms),
+    };
+    let publisher = dispatcher.parts.bus.publisher();
+    match publisher.publish_refused(partition, refused).await {
+        Ok(_) => drop(message.term().await),
+        Err(error) => {
+            tracing::debug!(%error, code, "a refused submission comes again, the refusal could not be told");
+        }
+    }
 }

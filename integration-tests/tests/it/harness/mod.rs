@@ -3,6 +3,5 @@
 mod cluster;
 mod gengfu;
 mod nats;
-mod nats_wire;
 mod process;
 mod redis;

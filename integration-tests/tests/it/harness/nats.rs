@@ -4,18 +4,18 @@ use std::net::TcpListener;
 
 use gengfu_integration_tests::NatsServer;
 
-use super::nats_wire::request;
-
 fn create_stream(server: &NatsServer) {
     let stream = r#"{"name":"rows","subjects":["rows.>"],"storage":"file","retention":"limits"}"#;
-    let answer = request(server.port(), "$JS.API.STREAM.CREATE.rows", stream).unwrap();
+    let answer = server
+        .request("$JS.API.STREAM.CREATE.rows", stream.as_bytes())
+        .unwrap();
     assert!(answer.contains("\"did_create\":true"), "{answer}");
-    let stored = request(server.port(), "rows.1", "payload").unwrap();
+    let stored = server.request("rows.1", b"payload").unwrap();
     assert!(stored.contains("\"seq\":1"), "{stored}");
 }
 
 fn stream(server: &NatsServer) -> String {
-    request(server.port(), "$JS.API.STREAM.INFO.rows", "").unwrap()
+    server.request("$JS.API.STREAM.INFO.rows", b"").unwrap()
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn streams_survive_a_restart_on_the_same_port() {
     create_stream(&server);
     let port = server.port();
     server.stop().unwrap();
-    assert!(request(port, "rows.2", "").is_err(), "a stopped server answers");
+    assert!(server.request("rows.2", b"").is_err(), "a stopped server answers");
     server.start().unwrap();
     assert_eq!(server.port(), port);
     assert!(stream(&server).contains("\"messages\":1"), "{}", stream(&server));
