@@ -7,7 +7,7 @@ use domain::{TaskId, Token};
 
 use super::{Clock, Model};
 use crate::suite::Harness;
-use crate::{Finish, Origin, TaskStore};
+use crate::{Finish, Origin, PlanStore, TaskStore};
 
 struct ModelHarness(Mutex<Clock>);
 
@@ -19,7 +19,7 @@ impl ModelHarness {
 
 #[async_trait]
 impl Harness for ModelHarness {
-    async fn fresh(&self) -> Arc<dyn TaskStore> {
+    async fn fresh(&self) -> Arc<dyn PlanStore> {
         let clock = Clock::standing(1_764_460_800_000);
         *self.0.lock().unwrap() = clock.clone();
         Arc::new(Model::new(4, clock))

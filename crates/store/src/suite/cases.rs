@@ -65,6 +65,18 @@ macro_rules! task_store_cases {
                 a_full_batch_passes,
                 an_empty_call_is_answered,
             }
+            by_hand {
+                a_trigger_by_hand_is_of_now,
+                a_trigger_by_hand_with_the_same_key_is_one,
+                by_hand_tasks_wait_their_turn,
+                too_many_by_hand_are_refused,
+                a_backfill_fires_what_did_not,
+                a_backfill_takes_instants_out_of_a_range,
+                a_backfill_keeps_to_the_past,
+                a_trigger_by_hand_is_no_planned_instant,
+                by_hand_calls_are_checked,
+                a_backfill_waits_behind_what_runs,
+            }
             bytes {
                 a_payload_is_kept_exactly,
                 results_and_outputs_are_kept_exactly,
@@ -110,6 +122,18 @@ macro_rules! task_store_cases {
                 tokens_grow,
                 a_task_is_claimed_once,
                 a_missing_task_is_missing,
+            }
+            fires {
+                a_fire_is_a_record_and_a_task,
+                two_schedulers_with_one_cursor_fire_once,
+                a_refused_firing_leaves_the_others_alone,
+                a_fire_past_the_clock_is_refused,
+                the_last_fire_ends_the_schedule,
+                a_schedule_without_a_next_instant_has_finished,
+                a_known_key_makes_no_second_task,
+                a_full_slice_passes,
+                a_fire_is_admitted_as_any_task,
+                a_firing_that_makes_no_sense_is_an_error,
             }
             idempotency {
                 the_same_key_is_the_same_task,
@@ -175,12 +199,46 @@ macro_rules! task_store_cases {
                 young_entries_are_left_alone,
                 a_repeat_puts_no_entry_back,
             }
+            overlap {
+                allow_fires_whatever_lives,
+                skip_fires_only_where_nothing_lives,
+                queue_blocks_as_many_as_it_may,
+                every_end_lets_the_next_one_go,
+                expiry_and_poison_are_ends,
+                cancel_previous_ends_what_waits,
+                cancel_previous_waits_for_what_runs,
+                fires_of_one_slice_overlap,
+                a_retried_task_lives_again,
+                a_blocked_task_obeys_a_person,
+                one_call_may_end_several,
+                a_name_keeps_its_live_tasks,
+                a_changed_policy_holds_from_the_next_fire,
+            }
             paused {
                 a_paused_type_is_not_dispatched,
                 a_paused_type_is_not_claimed,
                 a_pause_lets_runs_end,
                 a_paused_type_takes_no_short_way,
                 types_are_kept_under_a_version,
+            }
+            plan_matrix {
+                every_verb_on_every_state,
+            }
+            plans {
+                a_put_creates_a_schedule,
+                the_same_definition_keeps_the_cursor,
+                a_changed_definition_anchors_at_now,
+                a_change_of_what_moved_is_refused,
+                an_anchor_is_the_stores_clock,
+                a_removed_schedule_never_fires_again,
+                a_new_one_of_the_same_name_is_a_new_incarnation,
+                a_pause_holds_and_says_who,
+                a_resume_makes_due_what_came_in_between,
+                pauses_without_records_between_count_as_one,
+                schedules_are_listed_by_name,
+                what_is_due_comes_oldest_first,
+                a_call_for_another_partition_does_nothing,
+                calendars_have_versions,
             }
             random {
                 random_sequences,
@@ -211,6 +269,13 @@ macro_rules! task_store_cases {
                 a_handed_back_task_obeys_a_cancel,
                 a_reclaimed_task_obeys_a_cancel,
                 a_hand_back_spends_nothing,
+            }
+            triggers {
+                records_are_listed_by_instant,
+                records_of_one_instant_are_each_shown,
+                records_leave_by_age,
+                a_retention_of_records_is_bounded,
+                the_newest_records_are_kept,
             }
         }
     };

@@ -1,4 +1,4 @@
-//! The conformance suite: what every [`TaskStore`] must do, as small named cases.
+//! The conformance suite: what every [`PlanStore`] must do, as small named cases.
 //!
 //! Each case takes a fresh store from a [`Harness`] and panics where the store differs. What a case does to the store is
 //! done twice with the same nonce, and both answers must be equal (I12). [`crate::task_store_suite!`] makes a test of each
@@ -11,6 +11,7 @@
 
 pub mod admit;
 pub mod batches;
+pub mod by_hand;
 pub mod bytes;
 pub mod clock;
 pub mod counters;
@@ -18,21 +19,27 @@ pub mod dispatch;
 pub mod due;
 pub mod fairness;
 pub mod fences;
+pub mod fires;
 pub mod idempotency;
 pub mod leases;
 pub mod listing;
 pub mod matrix;
 pub mod operate;
 pub mod outbox;
+pub mod overlap;
 pub mod paused;
+pub mod plan_matrix;
+pub mod plans;
 pub mod random;
 pub mod record;
 pub mod retain;
 pub mod stop;
+pub mod triggers;
 
 mod cases;
 mod look;
 mod new_task;
+mod plan_world;
 mod play;
 mod snapshot;
 mod step;
@@ -44,13 +51,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::TaskStore;
+use crate::PlanStore;
 
 /// Makes stores for the suite.
 #[async_trait]
 pub trait Harness: Send + Sync {
     /// A store that holds nothing, with at least two partitions. Earlier ones are not used any more.
-    async fn fresh(&self) -> Arc<dyn TaskStore>;
+    async fn fresh(&self) -> Arc<dyn PlanStore>;
 
     /// Moves the newest store's clock by `ms`, at once. A negative number plays a host whose clock is behind.
     async fn advance(&self, ms: i64);

@@ -13,7 +13,7 @@ use super::Harness;
 use super::new_task::{OTHER, POOL, TYPE, plain};
 use crate::{
     Admitted, Claim, ClaimItem, Claimed, Dispatch, Dispatched, Failure, Finish, Heartbeat, NewTask, Nonce,
-    Operation, Origin, Released, Reply, TaskStore, TaskView, Verdict,
+    Operation, Origin, PlanStore, Released, Reply, TaskView, Verdict,
 };
 
 /// The fleet's lease in every case.
@@ -25,7 +25,7 @@ const MADE_AT: Millis = 1_764_460_800_000;
 
 pub(super) struct World<'a> {
     harness: &'a dyn Harness,
-    pub(super) store: Arc<dyn TaskStore>,
+    pub(super) store: Arc<dyn PlanStore>,
     pub(super) partition: Partition,
     serial: AtomicU64,
 }

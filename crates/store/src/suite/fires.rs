@@ -1,0 +1,342 @@
+//! Instants become records, and fires become tasks, each exactly once (I7).
+
+use domain::{Overlap, Status, SubState, TriggerOutcome};
+
+use super::Harness;
+use super::plan_world::{MINUTE, passed_over, step_over};
+use super::world::{World, origin};
+use crate::{Error, Firing, Hint, LastFired, LastTrigger, NewTask, NewTrigger, PlanRefusal, PlanState};
+use crate::{PutSchedule, Seen, Trigger};
+
+/// A fire is a record, a task, and a cursor that moved, all of one call.
+pub async fn a_fire_is_a_record_and_a_task(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let plan = world.schedule(Overlap::Allow).await;
+    world.pass(MINUTE).await;
+    let firing = world.next_fire(&plan);
+    let reply = world.fire_all(std::slice::from_ref(&firing)).await;
+    let fired = reply.items[0].clone().unwrap();
+    let id = firing.records[0].task.as_ref().unwrap().id;
+    let told = &fired.records[0];
+    assert_eq!(
+        (told.planned_at, told.outcome, told.task),
+        (plan.next, TriggerOutcome::Fired, Some(id))
+    );
+    assert_eq!((told.hint, told.blocked, told.fresh), (Hint::Ready, false, true));
+    let after = fired.plan;
+    assert_eq!(
+        (after.cursor, after.next, after.due, after.fires),
+        (plan.next, firing.next, firing.due, 1)
+    );
+    let last = LastTrigger {
+        planned_at: plan.next,
+        at: reply.now,
+        outcome: TriggerOutcome::Fired,
+        reason: String::new(),
+    };
+    let last_fired = LastFired {
+        planned_at: plan.next,
+        at: reply.now,
+        task: id,
+    };
+    assert_eq!(
+        (after.last.clone(), after.last_fired),
+        (Some(last), Some(last_fired))
+    );
+    assert_eq!(world.plan(&plan.name).await, after);
+    let record = Trigger {
+        incarnation: plan.incarnation,
+        planned_at: plan.next,
+        to: plan.next,
+        count: 1,
+        outcome: TriggerOutcome::Fired,
+        reason: String::new(),
+        at: reply.now,
+        task: Some(id),
+        manual: false,
+    };
+    assert_eq!(world.records(&plan.name).await, [record]);
+    let task = world.record(id).await;
+    assert_eq!(
+        (task.schedule_id.as_str(), task.planned_at),
+        (plan.name.as_str(), plan.next)
+    );
+    assert_eq!(world.status(id).await, (Status::Pending, Some(SubState::Ready)));
+    let event = &reply.outbox.unwrap().events[0];
+    assert_eq!(
+        (event.task_id, event.to, event.schedule_id.as_str()),
+        (id, Status::Pending, plan.name.as_str())
+    );
+    let token = world.start(id).await;
+    assert_eq!(world.complete(id, token).await, Ok((Status::Success, 3)));
+}
+
+/// Of two schedulers with one cursor one fires; the other is refused, and does nothing.
+pub async fn two_schedulers_with_one_cursor_fire_once(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let plan = world.schedule(Overlap::Allow).await;
+    world.pass(MINUTE).await;
+    let (one, two) = (world.next_fire(&plan), world.next_fire(&plan));
+    let (partition, who) = (world.partition, origin());
+    let (one, two) = ([one], [two]);
+    let (first, second) = tokio::join!(
+        world.store.fire(partition, world.nonce(), &who, &one),
+        world.store.fire(partition, world.nonce(), &who, &two),
+    );
+    let answers = [first.unwrap().items.remove(0), second.unwrap().items.remove(0)];
+    assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 1);
+    assert!(answers.contains(&Err(PlanRefusal::Moved)), "{answers:?}");
+    assert_eq!(world.records(&plan.name).await.len(), 1);
+    assert_eq!(world.ready().await.0, 1);
+    assert_eq!(world.plan(&plan.name).await.fires, 1);
+}
+
+/// A firing that is refused does nothing, and those beside it in the call are done.
+pub async fn a_refused_firing_leaves_the_others_alone(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let mut plans = Vec::new();
+    for number in 1..=3 {
+        let draft = world.draft(number, Overlap::Skip).await;
+        plans.push(world.put(&draft).await.unwrap().plan);
+    }
+    world.pass(MINUTE).await;
+    let mut firings: Vec<_> = plans.iter().map(|plan| world.next_fire(plan)).collect();
+    firings[1].seen = Seen {
+        version: 7,
+        ..firings[1].seen
+    };
+    let answers = world.fire_all(&firings).await.items;
+    assert_eq!(answers[1], Err(PlanRefusal::Moved));
+    assert!(answers[0].is_ok() && answers[2].is_ok(), "{answers:?}");
+    let fires = [1, 0, 1];
+    for (plan, count) in plans.iter().zip(fires) {
+        assert_eq!(world.plan(&plan.name).await.fires, count);
+        assert_eq!(world.records(&plan.name).await.len() as u64, count);
+    }
+    let refused = firings[1].records[0].task.as_ref().unwrap().id;
+    assert_eq!(world.store.get(refused).await.unwrap(), None);
+    assert_eq!(world.ready().await.0, 2);
+}
+
+/// A cursor past the store's clock is refused, whatever the caller's clock says (I11).
+pub async fn a_fire_past_the_clock_is_refused(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let plan = world.schedule(Overlap::Allow).await;
+    assert_eq!(
+        world.fire(&world.next_fire(&plan)).await,
+        Err(PlanRefusal::NotDue)
+    );
+    assert_eq!(
+        (world.plan(&plan.name).await, world.records(&plan.name).await),
+        (plan, Vec::new())
+    );
+}
+
+/// With its last fire a schedule has finished: no more of the slice is written, and it is never due again.
+pub async fn the_last_fire_ends_the_schedule(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let draft = PutSchedule {
+        max_fires: 2,
+        ..world.draft(1, Overlap::Allow).await
+    };
+    let plan = world.put(&draft).await.unwrap().plan;
+    world.pass(4 * MINUTE).await;
+    let at = |n: i64| plan.next + n * MINUTE;
+    let firing = Firing {
+        cursor: at(3),
+        next: at(4),
+        due: at(4),
+        records: (0..4).map(|n| world.fired_at(&plan, at(n))).collect(),
+        ..step_over(&plan)
+    };
+    let fired = world.fire(&firing).await.unwrap();
+    let told: Vec<_> = fired
+        .records
+        .iter()
+        .map(|it| (it.outcome, it.reason.as_str(), it.fresh))
+        .collect();
+    let (yes, no) = (
+        (TriggerOutcome::Fired, "", true),
+        (TriggerOutcome::Skipped, "finished", false),
+    );
+    assert_eq!(told, [yes, yes, no, no]);
+    assert_eq!(
+        (fired.plan.next, fired.plan.due, fired.plan.state()),
+        (0, 0, PlanState::Finished)
+    );
+    assert_eq!(world.records(&plan.name).await.len(), 2);
+    assert_eq!(world.ready().await.0, 2);
+    world.pass(2 * MINUTE).await;
+    assert!(world.due().await.is_empty());
+    let again = world.next_fire(&crate::Plan {
+        next: at(4),
+        ..fired.plan.clone()
+    });
+    assert_eq!(world.fire(&again).await, Err(PlanRefusal::Finished));
+    let more = PutSchedule {
+        max_fires: 3,
+        seen: Some(fired.plan.seen()),
+        ..world.draft(1, Overlap::Allow).await
+    };
+    assert_eq!(
+        world.put(&more).await.unwrap().plan.state(),
+        PlanState::Active,
+        "one fire is left"
+    );
+}
+
+/// A schedule whose calendar gives no further instant has finished, and may be given one again.
+pub async fn a_schedule_without_a_next_instant_has_finished(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let plan = world.schedule(Overlap::Allow).await;
+    world.pass(MINUTE).await;
+    let last = Firing {
+        next: 0,
+        due: 0,
+        ..world.next_fire(&plan)
+    };
+    let finished = world.fire(&last).await.unwrap().plan;
+    assert_eq!((finished.state(), finished.fires), (PlanState::Finished, 1));
+    world.pass(MINUTE).await;
+    assert!(world.due().await.is_empty());
+    let replanned = Firing {
+        cursor: finished.cursor,
+        next: plan.next + MINUTE,
+        due: plan.next + MINUTE,
+        ..step_over(&finished)
+    };
+    assert_eq!(
+        world.fire(&replanned).await.unwrap().plan.state(),
+        PlanState::Active
+    );
+    assert_eq!(world.due().await, [plan.name]);
+}
+
+/// Where the instant's key has a task already, that one is the fire's: never two.
+pub async fn a_known_key_makes_no_second_task(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let plan = world.schedule(Overlap::Skip).await;
+    let before = world.create(world.planned_task(&plan, plan.next)).await;
+    world.pass(MINUTE).await;
+    let mut firing = world.next_fire(&plan);
+    firing.records[0].task.as_mut().unwrap().payload_sha256 = [8; 32];
+    let told = world.fire(&firing).await.unwrap().records.remove(0);
+    assert_eq!(
+        (told.outcome, told.task, told.hint),
+        (TriggerOutcome::Fired, Some(before), Hint::None)
+    );
+    assert_eq!(world.records(&plan.name).await[0].task, Some(before));
+    assert_eq!(world.ready().await.0, 1);
+}
+
+/// A slice of as many records as a call takes, of all outcomes and a range.
+pub async fn a_full_slice_passes(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let plan = world.schedule(Overlap::Allow).await;
+    world.pass(80 * MINUTE).await;
+    let at = |n: i64| plan.next + n * MINUTE;
+    let mut records: Vec<_> = (0..62).map(|n| world.fired_at(&plan, at(n))).collect();
+    records.push(passed_over(at(62), 1, TriggerOutcome::Missed, "too late"));
+    records.push(passed_over(at(63), 10, TriggerOutcome::Skipped, "paused"));
+    let firing = Firing {
+        cursor: at(72),
+        next: at(73),
+        due: at(73),
+        records,
+        ..step_over(&plan)
+    };
+    let fired = world.fire(&firing).await.unwrap();
+    assert_eq!((fired.plan.fires, fired.records.len()), (62, 64));
+    assert_eq!(world.ready().await.0, 62);
+    let kept = world.records(&plan.name).await;
+    assert_eq!(
+        kept.iter().map(|record| record.count).sum::<u32>(),
+        73,
+        "one for each planned instant"
+    );
+    let range = kept.last().unwrap();
+    assert_eq!(
+        (range.planned_at, range.to, range.outcome),
+        (at(63), at(72), TriggerOutcome::Skipped)
+    );
+    let last = fired.plan.last.unwrap();
+    assert_eq!((last.planned_at, last.reason.as_str()), (at(72), "paused"));
+    assert_eq!(fired.plan.last_fired.unwrap().planned_at, at(61));
+}
+
+/// A fire takes the short way where nothing waits, as an admission does; rejected input is dead at once.
+pub async fn a_fire_is_admitted_as_any_task(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let plan = world.schedule(Overlap::Queue).await;
+    world.pass(2 * MINUTE).await;
+    let with = |number: i64, how: fn(&mut NewTask)| {
+        let mut record = world.fired_at(&plan, plan.next + number * MINUTE);
+        record.task.as_mut().map(how).unwrap();
+        record
+    };
+    let dead = with(0, |task| task.rejected = Some("no room_id".into()));
+    let short = with(1, |task| task.direct = true);
+    let firing = Firing {
+        cursor: plan.next + MINUTE,
+        next: plan.next + 9 * MINUTE,
+        due: plan.next + 9 * MINUTE,
+        records: vec![dead, short],
+        ..step_over(&plan)
+    };
+    let told = world.fire(&firing).await.unwrap().records;
+    assert_eq!((told[0].hint, told[1].hint), (Hint::None, Hint::Work));
+    assert_eq!(world.status(told[0].task.unwrap()).await, (Status::Dead, None));
+    let id = told[1].task.unwrap();
+    assert_eq!(
+        world.status(id).await,
+        (Status::Pending, Some(SubState::Dispatched))
+    );
+    assert_eq!(
+        world.live(&plan.name).await,
+        [(id, false)],
+        "the dead one does not live"
+    );
+}
+
+/// What no scan can mean fails the whole call: cursors that go back, records outside them, fires without tasks.
+pub async fn a_firing_that_makes_no_sense_is_an_error(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let plan = world.schedule(Overlap::Allow).await;
+    world.pass(2 * MINUTE).await;
+    let good = world.next_fire(&plan);
+    let with = |how: &dyn Fn(&mut Firing)| {
+        let mut firing = good.clone();
+        how(&mut firing);
+        firing
+    };
+    let bad = [
+        with(&|firing| firing.cursor = plan.cursor - 1),
+        with(&|firing| firing.next = firing.cursor),
+        with(&|firing| firing.due = firing.next - 1),
+        with(&|firing| firing.records[0].planned_at = plan.cursor),
+        with(&|firing| firing.records[0].to = firing.cursor + 1),
+        with(&|firing| firing.records.push(firing.records[0].clone())),
+        with(&|firing| firing.records[0].task = None),
+        with(&|firing| firing.records[0].outcome = TriggerOutcome::Missed),
+        with(&|firing| firing.records[0].count = 2),
+        with(&|firing| firing.records[0].manual = true),
+        with(&|firing| firing.records[0].task.as_mut().unwrap().schedule_id.clear()),
+        with(&|firing| firing.records[0].task.as_mut().unwrap().id = domain::TaskId::new(5, [0; 10])),
+        with(&|firing| {
+            firing.records = vec![NewTrigger {
+                count: 0,
+                ..passed_over(plan.next, 1, TriggerOutcome::Missed, "")
+            }]
+        }),
+    ];
+    for firing in bad {
+        let nonce = world.nonce();
+        let answer = world
+            .store
+            .fire(world.partition, nonce, &origin(), std::slice::from_ref(&firing))
+            .await;
+        assert!(matches!(answer, Err(Error::Corrupt(_))), "{firing:?} {answer:?}");
+    }
+    assert_eq!(world.plan(&plan.name).await, plan);
+    assert!(world.fire(&good).await.is_ok());
+}
