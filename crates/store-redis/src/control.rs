@@ -1,11 +1,13 @@
 //! The control state: its home, and the copy in every partition that the scripts read.
 
+use bytes::Bytes;
 use domain::{Partition, Tier, TypeSpec};
 use redis::{Value as Answer, pipe};
-use store::{Error, Origin};
+use store::{Calendar, Error, Origin};
 
 use crate::connect::{RedisStore, Verb};
 use crate::keys::{Keys, control};
+use crate::pack::unpack;
 
 impl RedisStore {
     pub(crate) async fn write_types(&self, types: &[TypeSpec]) -> Result<u64, Error> {
@@ -66,6 +68,36 @@ impl RedisStore {
     pub(crate) async fn read_types_version(&self) -> Result<u64, Error> {
         let version: Option<u64> = self
             .ask(redis::cmd("HGET").arg(control("meta")).arg("types_version"))
+            .await?;
+        Ok(version.unwrap_or(0))
+    }
+
+    pub(crate) async fn write_calendars(&self, calendars: &[(String, Bytes)]) -> Result<u64, Error> {
+        let keys = [control("calendars").into_bytes(), control("meta").into_bytes()];
+        let parts = calendars.iter().flat_map(|(name, body)| [name.as_bytes(), body]);
+        let args: Vec<_> = parts.map(<[u8]>::to_vec).collect();
+        self.run(&self.scripts.put_calendars, &keys, &args).await
+    }
+
+    pub(crate) async fn read_calendars(&self) -> Result<(u64, Vec<Calendar>), Error> {
+        let version = self.read_calendars_version().await?;
+        let found: Vec<(String, Vec<u8>)> = self.ask(redis::cmd("HGETALL").arg(control("calendars"))).await?;
+        let mut calendars = Vec::with_capacity(found.len());
+        for (name, packed) in found {
+            let kept = unpack(&packed)?;
+            calendars.push(Calendar {
+                name,
+                version: u64::try_from(kept.at(0)?.int()?).unwrap_or(0),
+                body: kept.at(1)?.bytes()?.to_vec().into(),
+            });
+        }
+        calendars.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok((version, calendars))
+    }
+
+    pub(crate) async fn read_calendars_version(&self) -> Result<u64, Error> {
+        let version: Option<u64> = self
+            .ask(redis::cmd("HGET").arg(control("meta")).arg("calendars_version"))
             .await?;
         Ok(version.unwrap_or(0))
     }

@@ -93,25 +93,29 @@ pub(crate) fn new_header(task: &NewTask, actor: &str) -> Vec<u8> {
 }
 
 /// Reads fields in order.
-struct Fields<'a>(std::slice::Iter<'a, Value>);
+pub(crate) struct Fields<'a>(std::slice::Iter<'a, Value>);
 
-impl Fields<'_> {
+impl<'a> Fields<'a> {
+    pub(crate) fn of(record: &'a Value) -> Result<Self, Error> {
+        Ok(Self(record.list()?.iter()))
+    }
+
     fn next(&mut self) -> Result<&Value, Error> {
         self.0
             .next()
             .ok_or_else(|| Error::Corrupt("a record has too few fields".into()))
     }
 
-    fn int<T: TryFrom<i64>>(&mut self) -> Result<T, Error> {
+    pub(crate) fn int<T: TryFrom<i64>>(&mut self) -> Result<T, Error> {
         let number = self.next()?.int()?;
         T::try_from(number).map_err(|_| Error::Corrupt(format!("{number} does not fit its field")))
     }
 
-    fn text(&mut self) -> Result<String, Error> {
+    pub(crate) fn text(&mut self) -> Result<String, Error> {
         self.next()?.text()
     }
 
-    fn id(&mut self) -> Result<Option<TaskId>, Error> {
+    pub(crate) fn id(&mut self) -> Result<Option<TaskId>, Error> {
         Ok(TaskId::from_slice(self.next()?.bytes()?).ok())
     }
 
@@ -134,7 +138,7 @@ pub(crate) fn status(number: i64) -> Result<Status, Error> {
 /// The record of `id` in its packed form.
 pub(crate) fn decode(id: TaskId, packed: &[u8]) -> Result<Task, Error> {
     let record = unpack(packed)?;
-    let mut f = Fields(record.list()?.iter());
+    let mut f = Fields::of(&record)?;
     Ok(Task {
         id,
         status: status(f.int()?)?,
@@ -188,7 +192,7 @@ pub(crate) fn decode_timeline(mut packed: &[u8]) -> Result<Vec<TimelineItem>, Er
             .ok_or_else(|| Error::Corrupt("a timeline is cut".into()))?;
         packed = rest;
         let item = unpack(item)?;
-        let mut f = Fields(item.list()?.iter());
+        let mut f = Fields::of(&item)?;
         items.push(TimelineItem {
             version: f.int()?,
             from: status(f.int()?).ok(),

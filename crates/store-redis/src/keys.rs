@@ -1,10 +1,10 @@
 //! The keys of a partition. All carry its hash tag, so that a script touches one slot of a cluster.
 
 use domain::{Partition, TaskId, Tier, key_digest};
-use store::Nonce;
+use store::{NewTask, Nonce};
 
 /// The keys that every verb is given first, in order; the scripts write `K_` and the name. Value: the key's tail.
-pub(crate) const PARTITION_KEYS: [(&str, &str); 13] = [
+pub(crate) const PARTITION_KEYS: [(&str, &str); 15] = [
     ("NONCE", "n:"),
     ("META", "m"),
     ("OUTBOX", "o"),
@@ -18,7 +18,12 @@ pub(crate) const PARTITION_KEYS: [(&str, &str); 13] = [
     ("SUCCESS", "es"),
     ("CANCELLED", "ec"),
     ("CONTROL", "ctl"),
+    ("PLAN", "plan"),
+    ("LIVE", "live"),
 ];
+
+/// The keys that every verb of the plan table is given after those, in order; their names stand in `plan.lua`.
+pub(crate) const PLAN_KEYS: [&str; 4] = ["spec", "plandue", "planname", "trold"];
 
 /// A key: text, then perhaps raw bytes of an id.
 pub(crate) type Key = Vec<u8>;
@@ -63,6 +68,19 @@ impl Keys {
         self.raw("b:", batch.as_ref().map_or(&[], |id| id.as_bytes().as_slice()))
     }
 
+    /// The keys of every verb of the plan table.
+    pub(crate) fn plan(&self) -> Vec<Key> {
+        PLAN_KEYS.iter().map(|tail| self.named(tail)).collect()
+    }
+
+    /// The records of a schedule's instants, and the ranges among them by their end.
+    pub(crate) fn ledger(&self, schedule: &str) -> [Key; 2] {
+        [
+            self.named(&format!("tr:{schedule}")),
+            self.named(&format!("trr:{schedule}")),
+        ]
+    }
+
     pub(crate) fn turns(&self, pool: &str, tier: Tier) -> Key {
         self.named(&format!("qv:{pool}:{}", tier as u8))
     }
@@ -73,6 +91,19 @@ impl Keys {
 
     pub(crate) fn queue(&self, pool: &str, tier: Tier, task_type: &str) -> Key {
         self.named(&format!("q:{pool}:{}:{task_type}", tier as u8))
+    }
+
+    /// The keys of a submission, as the scripts take them.
+    pub(crate) fn admission(&self, task: &NewTask) -> [Key; 6] {
+        let [queue, turns, heads] = self.line(&task.pool, task.tier, &task.task_type);
+        [
+            self.task(task.id),
+            self.idempotency(&task.task_type, &task.idempotency_key),
+            queue,
+            turns,
+            heads,
+            self.batch(task.batch_id),
+        ]
     }
 
     /// Queue, turns and heads of a task.
@@ -100,6 +131,8 @@ mod tests {
         let id = TaskId::new(1, [2; 10]);
         let mut all = keys.partition(&[1; 16]);
         all.extend(keys.line("p", Tier::Low, "a.b"));
+        all.extend(keys.plan());
+        all.extend(keys.ledger("nightly"));
         all.extend([
             keys.task(id),
             keys.idempotency("a", "k"),

@@ -115,6 +115,19 @@ impl Packer {
         self.bytes(text.as_bytes())
     }
 
+    /// An item that is packed already.
+    pub(crate) fn packed(mut self, item: &[u8]) -> Self {
+        self.items.extend_from_slice(item);
+        self.count += 1;
+        self
+    }
+
+    /// An array of items that are packed already.
+    pub(crate) fn list(self, items: impl Iterator<Item = Vec<u8>>) -> Self {
+        let list = items.fold(Self::new(), |list, item| list.packed(&item));
+        self.packed(&list.end())
+    }
+
     pub(crate) fn end(self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.items.len() + 5);
         let _ = encode::write_array_len(&mut out, self.count);
@@ -144,6 +157,15 @@ mod tests {
             Value::Bytes(vec![9; 70_000]),
         ];
         assert_eq!(unpack(&packed).unwrap(), Value::List(expected));
+    }
+
+    #[test]
+    fn lists_stand_in_lists() {
+        let inner = || Packer::new().int(1).text("a").end();
+        let packed = Packer::new().int(7).list([inner(), inner()].into_iter()).end();
+        let item = Value::List(vec![Value::Int(1), Value::Bytes(b"a".to_vec())]);
+        let expected = Value::List(vec![Value::Int(7), Value::List(vec![item.clone(), item])]);
+        assert_eq!(unpack(&packed).unwrap(), expected);
     }
 
     #[test]

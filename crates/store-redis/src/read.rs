@@ -1,5 +1,7 @@
 //! One task, its timeline, its output; counts.
 
+use std::collections::{BTreeSet, HashSet};
+
 use bytes::Bytes;
 use domain::{Partition, Status, SubState, Task, TaskId, Tier, TimelineItem};
 use redis::pipe;
@@ -8,6 +10,7 @@ use store::{BatchCounts, Error, PartitionStats, QueueStats, TaskView};
 use crate::connect::RedisStore;
 use crate::header::{decode, decode_timeline, status};
 use crate::keys::Keys;
+use crate::plan_record::live;
 
 type Texts = (Option<Vec<u8>>, Option<Vec<u8>>, Option<Vec<u8>>, Option<Vec<u8>>);
 
@@ -93,15 +96,47 @@ impl RedisStore {
                 .arg(member(&view.task));
         }
         let dispatched: Vec<Option<i64>> = self.ask_all(&pipeline).await?;
+        let blocked = self.blocked(partition, &waiting).await?;
         let now = self.clock().await?;
         for (view, dispatched) in waiting.iter_mut().zip(dispatched) {
             view.sub_state = Some(match dispatched {
                 Some(_) => SubState::Dispatched,
+                None if blocked.contains(&view.task.id) => SubState::Blocked,
                 None if view.task.next_run_time > now => SubState::Delayed,
                 None => SubState::Ready,
             });
         }
         Ok(())
+    }
+
+    /// Those of them that wait for their turn among the tasks of their schedule.
+    async fn blocked(
+        &self,
+        partition: Partition,
+        waiting: &[&mut TaskView],
+    ) -> Result<HashSet<TaskId>, Error> {
+        let names: BTreeSet<_> = waiting
+            .iter()
+            .map(|view| &view.task.schedule_id)
+            .filter(|name| !name.is_empty())
+            .collect();
+        if names.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let mut command = redis::cmd("HMGET");
+        command.arg(Keys::of(partition).named("live"));
+        command.arg(names.into_iter().collect::<Vec<_>>());
+        let lists: Vec<Option<Vec<u8>>> = self.ask(&command).await?;
+        let mut blocked = HashSet::new();
+        for packed in lists.into_iter().flatten() {
+            blocked.extend(
+                live(&packed)?
+                    .iter()
+                    .filter(|task| task.blocked)
+                    .map(|task| task.id),
+            );
+        }
+        Ok(blocked)
     }
 
     pub(crate) async fn timeline_of(&self, id: TaskId) -> Result<Vec<TimelineItem>, Error> {

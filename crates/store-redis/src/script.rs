@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use domain::{DISPATCH_LEASE_MS, ErrorClass, Status, Stop, TRANSITIONS, Verb};
+use domain::{DISPATCH_LEASE_MS, ErrorClass, Overlap, Status, Stop, TRANSITIONS, TriggerOutcome, Verb};
 
 use crate::header::FIELDS;
 use crate::keys::PARTITION_KEYS;
+use crate::plan_record::PLAN_FIELDS;
 
 /// How long the first answer of a call is kept for a repeat, in milliseconds.
 const NONCE_MS: i64 = 30_000;
@@ -13,6 +14,12 @@ const NONCE_MS: i64 = 30_000;
 const BATCH_LIST_MS: i64 = 31 * 24 * 3_600_000;
 
 const PRELUDE: &str = include_str!("scripts/prelude.lua");
+
+/// What some verbs share; a script names what it needs in the line `-- Needs: `.
+const PIECES: [(&str, &str); 2] = [
+    ("create", include_str!("scripts/create.lua")),
+    ("plan", include_str!("scripts/plan.lua")),
+];
 
 /// A script's text and the hash by which a server knows it.
 pub(crate) struct Script {
@@ -52,39 +59,48 @@ enum Oom {
 }
 
 scripts! {
-    admit: Some(Verb::Admit), Oom::Refuse;
-    dispatch: None, Oom::Allow;
-    undispatch: None, Oom::Allow;
-    claim: Some(Verb::Claim), Oom::Allow;
-    heartbeat: None, Oom::Allow;
-    complete: Some(Verb::Complete), Oom::Allow;
-    fail: Some(Verb::Fail), Oom::Allow;
-    hand_back: Some(Verb::HandBack), Oom::Allow;
-    stopped: Some(Verb::Stopped), Oom::Allow;
-    release_due: None, Oom::Allow;
-    reclaim: Some(Verb::Reclaim), Oom::Allow;
-    cancel: Some(Verb::Cancel), Oom::Allow;
-    retry: Some(Verb::Retry), Oom::Allow;
-    reset: Some(Verb::Reset), Oom::Allow;
-    set: Some(Verb::Set), Oom::Allow;
-    retain: None, Oom::Allow;
-    trim: None, Oom::Allow;
-    mend: None, Oom::Allow;
-    control: None, Oom::Allow;
-    record: None, Oom::Allow;
-    hold: None, Oom::Allow;
+    admit: &[Verb::Admit], Oom::Refuse;
+    dispatch: &[], Oom::Allow;
+    undispatch: &[], Oom::Allow;
+    claim: &[Verb::Claim], Oom::Allow;
+    heartbeat: &[], Oom::Allow;
+    complete: &[Verb::Complete], Oom::Allow;
+    fail: &[Verb::Fail, Verb::Overrun], Oom::Allow;
+    hand_back: &[Verb::HandBack], Oom::Allow;
+    stopped: &[Verb::Stopped], Oom::Allow;
+    release_due: &[], Oom::Allow;
+    reclaim: &[Verb::Reclaim], Oom::Allow;
+    cancel: &[Verb::Cancel], Oom::Allow;
+    retry: &[Verb::Retry], Oom::Allow;
+    reset: &[Verb::Reset], Oom::Allow;
+    set: &[Verb::Set], Oom::Allow;
+    retain: &[], Oom::Allow;
+    trim: &[], Oom::Allow;
+    mend: &[], Oom::Allow;
+    control: &[], Oom::Allow;
+    record: &[], Oom::Allow;
+    hold: &[], Oom::Allow;
+    put_schedules: &[], Oom::Refuse;
+    remove_schedules: &[], Oom::Allow;
+    pause_schedules: &[], Oom::Allow;
+    resume_schedules: &[], Oom::Allow;
+    due_schedules: &[], Oom::Allow;
+    view_schedules: &[], Oom::Allow;
+    fire: &[Verb::Admit, Verb::Cancel], Oom::Refuse;
+    record_triggers: &[Verb::Admit], Oom::Refuse;
+    retain_triggers: &[], Oom::Allow;
+    mend_plans: &[], Oom::Allow;
+    mend_lives: &[], Oom::Allow;
+    put_calendars: &[], Oom::Refuse;
 }
 
-/// The rows of a verb as a Lua table: from → to → true. `fail` ends overruns too.
-fn legal(verb: Option<Verb>) -> String {
+/// The rows of some verbs as a Lua table: from → to → true.
+fn legal(verbs: &[Verb]) -> String {
     let mut table = String::from("{");
     for from in std::iter::once(None).chain(Status::ALL.into_iter().map(Some)) {
-        let mine = |row: &&domain::Row| {
-            Some(row.verb) == verb || (verb == Some(Verb::Fail) && row.verb == Verb::Overrun)
-        };
         let to: Vec<_> = TRANSITIONS
             .iter()
-            .filter(mine)
+            .filter(|row| verbs.contains(&row.verb))
             .filter(|row| row.from == from)
             .collect();
         if to.is_empty() {
@@ -100,7 +116,7 @@ fn legal(verb: Option<Verb>) -> String {
     table
 }
 
-fn text(body: &str, verb: Option<Verb>, oom: Oom) -> String {
+fn text(body: &str, verbs: &[Verb], oom: Oom) -> String {
     let shebang = if oom == Oom::Allow {
         "#!lua flags=allow-oom\n"
     } else {
@@ -114,8 +130,20 @@ fn text(body: &str, verb: Option<Verb>, oom: Oom) -> String {
     };
     format!(
         "{shebang}{}",
-        substitute(&format!("{prelude}\n{body}"), &legal(verb))
+        substitute(&format!("{prelude}\n{}\n{body}", pieces(body)), &legal(verbs))
     )
+}
+
+/// The pieces that a script needs, in the order of [`PIECES`].
+fn pieces(body: &str) -> String {
+    let needs = needs(body);
+    let wanted = PIECES.iter().filter(|(name, _)| needs.contains(name));
+    wanted.map(|(_, text)| *text).collect::<Vec<_>>().join("\n")
+}
+
+fn needs(body: &str) -> Vec<&str> {
+    let line = body.lines().find_map(|line| line.strip_prefix("-- Needs: "));
+    line.map_or_else(Vec::new, |names| names.split(", ").collect())
 }
 
 fn value_of(name: &str, legal: &str) -> Option<String> {
@@ -132,6 +160,9 @@ fn value_of(name: &str, legal: &str) -> Option<String> {
         "DISPATCH_MS" => Some(DISPATCH_LEASE_MS.to_string()),
         "TIMELINE_MAX" => Some(store::TIMELINE_MAX.to_string()),
         "BATCH_MAX" => Some(store::BATCH_MAX.to_string()),
+        "LIVE_MAX" => Some(store::LIVE_MAX.to_string()),
+        "TRIGGERS_MAX" => Some(store::TRIGGERS_MAX.to_string()),
+        "CLOCK_TOLERANCE_MS" => Some(store::CLOCK_TOLERANCE_MS.to_string()),
         "CLOCK_OFFSET" if cfg!(feature = "test-clock") => Some("tonumber(meta[4] or 0)".into()),
         "CLOCK_OFFSET" => Some("0".into()),
         "K_ITEMS" => Some((PARTITION_KEYS.len() + 1).to_string()),
@@ -139,6 +170,15 @@ fn value_of(name: &str, legal: &str) -> Option<String> {
         "T_RESET" => Some((Stop::Reset as u8).to_string()),
         _ => match name.split_at_checked(2)? {
             ("F_", field) => number(&FIELDS, field),
+            ("P_", field) => number(&PLAN_FIELDS, field),
+            ("O_", policy) => Overlap::ALL
+                .into_iter()
+                .find(|it| it.as_str() == word(policy))
+                .map(|it| (it as u8).to_string()),
+            ("R_", outcome) => TriggerOutcome::ALL
+                .into_iter()
+                .find(|it| it.as_str() == word(outcome))
+                .map(|it| (it as u8).to_string()),
             ("K_", key) => number(&PARTITION_KEYS.map(|(name, _)| name), key),
             ("S_", status) => Status::parse(&word(status)).map(|status| (status as u8).to_string()),
             ("C_", class) => ErrorClass::ALL
@@ -191,9 +231,9 @@ mod tests {
     #[test]
     fn no_name_stays_unknown() {
         for (name, source) in SOURCES {
-            let text = text(source, Some(Verb::Fail), Oom::Allow);
+            let text = text(source, &[Verb::Fail], Oom::Allow);
             for word in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
-                let known = ["F_", "K_", "S_", "T_", "C_"]
+                let known = ["F_", "K_", "S_", "T_", "C_", "P_", "O_", "R_"]
                     .iter()
                     .any(|start| word.starts_with(start));
                 assert!(!known || word.len() < 3, "{name}: {word}");
@@ -203,8 +243,22 @@ mod tests {
 
     #[test]
     fn the_table_of_a_verb_is_its_rows() {
-        assert_eq!(legal(Some(Verb::Complete)), "{[2]={[3]=true,},}");
-        assert_eq!(legal(None), "{}");
-        assert!(legal(Some(Verb::Admit)).starts_with("{[0]={[1]=true,[7]=true,}"));
+        assert_eq!(legal(&[Verb::Complete]), "{[2]={[3]=true,},}");
+        assert_eq!(legal(&[]), "{}");
+        assert!(legal(&[Verb::Admit]).starts_with("{[0]={[1]=true,[7]=true,}"));
+        assert!(legal(&[Verb::Admit, Verb::Cancel]).contains("[2]={[2]=true,}"));
+    }
+
+    #[test]
+    fn every_piece_that_is_needed_is_there() {
+        for (name, source) in SOURCES {
+            for piece in needs(source) {
+                assert!(
+                    PIECES.iter().any(|(known, _)| *known == piece),
+                    "{name} needs {piece}"
+                );
+            }
+        }
+        assert!(pieces("-- Needs: create, plan\n").contains("local function create"));
     }
 }

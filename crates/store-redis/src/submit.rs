@@ -20,35 +20,29 @@ impl RedisStore {
         origin: &Origin,
         tasks: &[NewTask],
     ) -> Result<Reply<Admitted>, Error> {
-        let used = self.memory_percent().await;
-        if used >= MEMORY_LIMIT_PERCENT {
-            return Err(Error::Full(format!(
-                "the memory of Redis is {used} % full; nothing is admitted from {MEMORY_LIMIT_PERCENT} %"
-            )));
-        }
+        self.refuse_full_memory().await?;
         self.own(partition, tasks.iter().map(|task| task.id))?;
         let keys = Keys::of(partition);
         let limit = i64::try_from(self.outbox_max).unwrap_or(i64::MAX);
         let mut verb = Verb::new(partition, nonce, origin).int(limit);
         for task in tasks {
-            let [queue, turns, heads] = keys.line(&task.pool, task.tier, &task.task_type);
-            let key = keys.idempotency(&task.task_type, &task.idempotency_key);
-            verb.push(
-                [
-                    keys.task(task.id),
-                    key,
-                    queue,
-                    turns,
-                    heads,
-                    keys.batch(task.batch_id),
-                ],
-                item(task, &origin.actor),
-            );
+            verb.push(keys.admission(task), item(task, &origin.actor));
         }
         let frame = self.verb(&self.scripts.admit, verb).await?;
         let mut reply = frame.reply(admitted)?;
         self.fill_status(&mut reply.items).await?;
         Ok(reply)
+    }
+
+    /// Admits nothing while the memory of Redis is nearly full.
+    pub(crate) async fn refuse_full_memory(&self) -> Result<(), Error> {
+        let used = self.memory_percent().await;
+        if used < MEMORY_LIMIT_PERCENT {
+            return Ok(());
+        }
+        Err(Error::Full(format!(
+            "the memory of Redis is {used} % full; nothing is admitted from {MEMORY_LIMIT_PERCENT} %"
+        )))
     }
 
     /// A key of a living task does not know its status: its record does.
@@ -67,7 +61,8 @@ impl RedisStore {
     }
 }
 
-fn item(task: &NewTask, actor: &str) -> Vec<u8> {
+/// A submission as the scripts take it; its keys are those of [`Keys::admission`].
+pub(crate) fn item(task: &NewTask, actor: &str) -> Vec<u8> {
     Packer::new()
         .bytes(task.id.as_bytes())
         .bytes(&new_header(task, actor))
@@ -82,6 +77,14 @@ fn item(task: &NewTask, actor: &str) -> Vec<u8> {
         .end()
 }
 
+pub(crate) const fn hint(number: i64) -> Hint {
+    match number {
+        1 => Hint::Ready,
+        2 => Hint::Work,
+        _ => Hint::None,
+    }
+}
+
 fn admitted(value: &Value) -> Result<Admitted, Error> {
     let id: TaskId = task_id(value.at(1)?)?;
     // 0: the task lives, and its record has the status.
@@ -89,11 +92,7 @@ fn admitted(value: &Value) -> Result<Admitted, Error> {
         0 => Status::Pending,
         number => status(number)?,
     };
-    let hint = match value.at(3)?.int()? {
-        1 => Hint::Ready,
-        2 => Hint::Work,
-        _ => Hint::None,
-    };
+    let hint = hint(value.at(3)?.int()?);
     match value.at(0)?.int()? {
         1 => Ok(Admitted::Created { id, status, hint }),
         2 => Ok(Admitted::Existing { id, status }),

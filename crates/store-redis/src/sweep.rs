@@ -17,10 +17,11 @@ impl RedisStore {
         partition: Partition,
         nonce: Nonce,
     ) -> Result<Vec<(&'static str, u64)>, Error> {
-        let mut members = self.slice(partition).await?;
+        let turn = self.sweep_at.fetch_add(1, Ordering::Relaxed) / u64::from(self.partitions);
+        let mut members = self.slice(partition, turn).await?;
         members.sort();
         members.dedup();
-        let mut mended = 0;
+        let mut mended = self.mend_table(partition, turn).await?;
         for part in members.chunks(store::BATCH_MAX) {
             let ids: Vec<_> = part
                 .iter()
@@ -60,10 +61,9 @@ impl RedisStore {
     }
 
     /// The next tasks of the list of all, and the heads of the indices.
-    async fn slice(&self, partition: Partition) -> Result<Vec<Vec<u8>>, Error> {
+    async fn slice(&self, partition: Partition, turn: u64) -> Result<Vec<Vec<u8>>, Error> {
         let keys = Keys::of(partition);
         let size = 4 * store::BATCH_MAX as u64;
-        let turn = self.sweep_at.fetch_add(1, Ordering::Relaxed) / u64::from(self.partitions);
         let count: u64 = self.ask(redis::cmd("LLEN").arg(keys.named("all"))).await?;
         let start = turn % (count / size + 1) * size;
         let mut pipeline = pipe();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use gengfu_integration_tests::{RedisCluster, RedisServer, ValkeyServer};
 use gengfu_store_redis::{Config, RedisStore};
-use store::TaskStore;
+use store::PlanStore;
 use store::suite::Harness;
 
 /// Servers of its own for each harness, their clock moved by an offset.
@@ -53,7 +53,7 @@ fn cluster() -> Servers<RedisCluster> {
 
 #[async_trait]
 impl<S: Send + Sync> Harness for Servers<S> {
-    async fn fresh(&self) -> Arc<dyn TaskStore> {
+    async fn fresh(&self) -> Arc<dyn PlanStore> {
         for node in &self.nodes {
             let client = redis::Client::open(node.as_str()).unwrap();
             let mut connection = client.get_multiplexed_async_connection().await.unwrap();

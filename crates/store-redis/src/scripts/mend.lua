@@ -23,6 +23,12 @@ local function drop_from(id, keep, queue)
   return dropped
 end
 
+-- Whether it waits for its turn among the tasks of its schedule: then it stands in no index.
+local function is_blocked(task)
+  local entry = live_entry(task)
+  return entry and entry[2] == 1
+end
+
 local function mend(task, id, at)
   if not task then return drop_from(id, {}, nil) and 'removed' or 'right' end
   local h = task.h
@@ -45,8 +51,9 @@ local function mend(task, id, at)
       if not found and call('ZSCORE', key, id) then found = key end
     end
     local dropped = drop_from(id, { [found or ''] = true }, queue)
-    if found then return dropped and 'removed' or 'right' end
+    if found or is_blocked(task) then return dropped and 'removed' or 'right' end
     adds[#adds + 1] = { KEYS[K_DUE], h[F_DUE], id }
+    rejoin_live(task)
     return 'added'
   end
   return drop_from(id, {}, queue) and 'removed' or 'right'

@@ -1,5 +1,6 @@
--- What every verb shares. Names that begin with K_ (keys), F_ (header fields), S_ (statuses) and T_ (stops) are replaced
--- by numbers when the script is loaded, and LEGAL by the rows of the verb in the table of the domain crate.
+-- What every verb shares. Names that begin with K_ (keys), F_ (header fields), S_ (statuses), T_ (stops), P_ (fields of
+-- a plan), O_ (overlap policies) and R_ (outcomes of instants) are replaced by numbers when the script is loaded, and
+-- LEGAL by the rows of the verb in the table of the domain crate.
 --
 -- Order of work in every verb: look for the nonce's first answer, read the clock, load and check every task (values
 -- only), then commit() writes everything. Nothing after the first write can fail.
@@ -19,7 +20,8 @@ local time = call('TIME')
 local meta = call('HMGET', KEYS[K_META], 'now', 'token', 'guard', 'offset', 'lease')
 local before = tonumber(meta[1] or 0)
 local now = math.max(time[1] * 1000 + math.floor(time[2] / 1000) + CLOCK_OFFSET, before)
-local last_token = tonumber(meta[2] or 0)
+local token_before = tonumber(meta[2] or 0)
+local last_token = token_before
 local guard = tonumber(meta[3] or 0)
 
 -- After a silence of half a lease the store was away, or everybody was: heartbeats come first (I4). Whichever verb ends
@@ -96,15 +98,63 @@ local function leave_run(task)
   task.leave = 'lease'
 end
 
--- Waits for a time; what is due now is moved to its queue by release_due.
+-- The live tasks of schedules whose tasks may not overlap, in the order in which they run: {member, blocked (1 or 0),
+-- due}. Blocked ones stand in no index. What a call changed is written by commit().
+local lives = {}
+
+local function live_of(schedule)
+  local live = lives[schedule]
+  if live then return live end
+  local packed = call('HGET', KEYS[K_LIVE], schedule)
+  live = { list = packed and unpack_one(packed) or {} }
+  lives[schedule] = live
+  return live
+end
+
+local function join_live(task, blocked)
+  local live = live_of(task.h[F_SCHEDULE])
+  live.list[#live.list + 1] = { member(task), blocked, task.h[F_DUE] }
+  live.changed = true
+end
+
+-- The task's entry and its place among the live tasks of its schedule, or nil.
+local function live_entry(task)
+  if task.h[F_SCHEDULE] == '' then return nil end
+  local live = live_of(task.h[F_SCHEDULE])
+  for at, entry in ipairs(live.list) do
+    if entry[1] == member(task) then return entry, at, live end
+  end
+  return nil
+end
+
+-- A task that runs again by hand lives again: those that come later see it, whatever lives beside it.
+local function rejoin_live(task)
+  local h = task.h
+  if h[F_SCHEDULE] == '' or h[F_PARENT] ~= '' or live_entry(task) then return end
+  local plan = call('HGET', KEYS[K_PLAN], h[F_SCHEDULE])
+  if not plan or unpack_one(plan)[P_OVERLAP] == O_ALLOW then return end
+  if #live_of(h[F_SCHEDULE]).list < LIVE_MAX then join_live(task, 0) end
+end
+
+-- Waits for a time; what is due now is moved to its queue by release_due. A blocked task goes on waiting for its turn.
 local function wait_until(task, due)
   task.h[F_DUE] = due
-  task.enter, task.score = 'due', due
+  local entry, _, live = live_entry(task)
+  if entry and entry[2] == 1 then
+    entry[3], live.changed = due, true
+  else
+    task.enter, task.score = 'due', due
+  end
 end
 
 local function finish(task)
   task.h[F_FINISHED] = now
   task.enter = 'ended'
+  local entry, at, live = live_entry(task)
+  if entry then
+    table.remove(live.list, at)
+    live.changed = true
+  end
 end
 
 -- What a stop that somebody asked makes of a run that has ended; whether there was one.
@@ -195,8 +245,27 @@ end
 
 local function keep_meta()
   -- An idle partition is written four times a second at most.
-  if #staged > 0 or now - before > 250 or before == 0 then
+  if #staged > 0 or now - before > 250 or before == 0 or last_token ~= token_before then
     call('HSET', KEYS[K_META], 'now', now, 'token', string.format('%.0f', last_token), 'guard', guard)
+  end
+end
+
+-- Where only blocked tasks are left, the first of them goes: release_due moves it to its queue.
+local function keep_lives()
+  for schedule, live in pairs(lives) do
+    if live.changed then
+      local first, running = live.list[1], false
+      for _, entry in ipairs(live.list) do running = running or entry[2] == 0 end
+      if first and not running then
+        first[2] = 0
+        call('ZADD', KEYS[K_DUE], math.max(first[3], now), first[1])
+      end
+      if first then
+        call('HSET', KEYS[K_LIVE], schedule, pack(live.list))
+      else
+        call('HDEL', KEYS[K_LIVE], schedule)
+      end
+    end
   end
 end
 
@@ -215,6 +284,7 @@ local function commit(items)
     index(task)
   end
   for _, queue in pairs(touched) do settle(queue) end
+  keep_lives()
   for field, by in pairs(counts) do
     if by ~= 0 then call('HINCRBY', KEYS[K_COUNTERS], field, by) end
   end

@@ -13,6 +13,7 @@ local function retry(task)
   if common[4] >= 0 then h[F_MAX_RETRY] = common[4] end
   h[F_RETRIES], h[F_LOSSES], h[F_EXPIRE], h[F_FINISHED] = 0, 0, 0, 0
   wait_until(task, now)
+  rejoin_live(task)
   step(task, S_PENDING, 'retried by hand')
   return { h[F_STATUS], h[F_VERSION] }
 end

@@ -125,10 +125,12 @@ macro_rules! task_store_cases {
             }
             fires {
                 a_fire_is_a_record_and_a_task,
+                a_fire_is_seen_in_ledger_and_plan,
                 two_schedulers_with_one_cursor_fire_once,
                 a_refused_firing_leaves_the_others_alone,
                 a_fire_past_the_clock_is_refused,
                 the_last_fire_ends_the_schedule,
+                a_finished_schedule_may_be_given_more_fires,
                 a_schedule_without_a_next_instant_has_finished,
                 a_known_key_makes_no_second_task,
                 a_full_slice_passes,
@@ -224,6 +226,11 @@ macro_rules! task_store_cases {
             plan_matrix {
                 every_verb_on_every_state,
             }
+            plan_pauses {
+                a_pause_holds_and_says_who,
+                a_resume_makes_due_what_came_in_between,
+                pauses_without_records_between_count_as_one,
+            }
             plans {
                 a_put_creates_a_schedule,
                 the_same_definition_keeps_the_cursor,
@@ -232,9 +239,6 @@ macro_rules! task_store_cases {
                 an_anchor_is_the_stores_clock,
                 a_removed_schedule_never_fires_again,
                 a_new_one_of_the_same_name_is_a_new_incarnation,
-                a_pause_holds_and_says_who,
-                a_resume_makes_due_what_came_in_between,
-                pauses_without_records_between_count_as_one,
                 schedules_are_listed_by_name,
                 what_is_due_comes_oldest_first,
                 a_call_for_another_partition_does_nothing,

@@ -28,34 +28,7 @@ pub async fn a_fire_is_a_record_and_a_task(harness: &dyn Harness) {
         (after.cursor, after.next, after.due, after.fires),
         (plan.next, firing.next, firing.due, 1)
     );
-    let last = LastTrigger {
-        planned_at: plan.next,
-        at: reply.now,
-        outcome: TriggerOutcome::Fired,
-        reason: String::new(),
-    };
-    let last_fired = LastFired {
-        planned_at: plan.next,
-        at: reply.now,
-        task: id,
-    };
-    assert_eq!(
-        (after.last.clone(), after.last_fired),
-        (Some(last), Some(last_fired))
-    );
     assert_eq!(world.plan(&plan.name).await, after);
-    let record = Trigger {
-        incarnation: plan.incarnation,
-        planned_at: plan.next,
-        to: plan.next,
-        count: 1,
-        outcome: TriggerOutcome::Fired,
-        reason: String::new(),
-        at: reply.now,
-        task: Some(id),
-        manual: false,
-    };
-    assert_eq!(world.records(&plan.name).await, [record]);
     let task = world.record(id).await;
     assert_eq!(
         (task.schedule_id.as_str(), task.planned_at),
@@ -69,6 +42,39 @@ pub async fn a_fire_is_a_record_and_a_task(harness: &dyn Harness) {
     );
     let token = world.start(id).await;
     assert_eq!(world.complete(id, token).await, Ok((Status::Success, 3)));
+}
+
+/// The record of a fire says when and what, and the plan shows it as its last.
+pub async fn a_fire_is_seen_in_ledger_and_plan(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let plan = world.schedule(Overlap::Allow).await;
+    world.pass(MINUTE).await;
+    let firing = world.next_fire(&plan);
+    let reply = world.fire_all(std::slice::from_ref(&firing)).await;
+    let (planned_at, at) = (plan.next, reply.now);
+    let (outcome, reason) = (TriggerOutcome::Fired, String::new());
+    let task = firing.records[0].task.as_ref().unwrap().id;
+    let record = Trigger {
+        incarnation: plan.incarnation,
+        planned_at,
+        to: planned_at,
+        count: 1,
+        outcome,
+        reason: reason.clone(),
+        at,
+        task: Some(task),
+        manual: false,
+    };
+    assert_eq!(world.records(&plan.name).await, [record]);
+    let last = LastTrigger {
+        planned_at,
+        at,
+        outcome,
+        reason,
+    };
+    let last_fired = LastFired { planned_at, at, task };
+    let after = world.plan(&plan.name).await;
+    assert_eq!((after.last, after.last_fired), (Some(last), Some(last_fired)));
 }
 
 /// Of two schedulers with one cursor one fires; the other is refused, and does nothing.
@@ -170,19 +176,30 @@ pub async fn the_last_fire_ends_the_schedule(harness: &dyn Harness) {
     assert!(world.due().await.is_empty());
     let again = world.next_fire(&crate::Plan {
         next: at(4),
-        ..fired.plan.clone()
+        ..fired.plan
     });
     assert_eq!(world.fire(&again).await, Err(PlanRefusal::Finished));
-    let more = PutSchedule {
-        max_fires: 3,
-        seen: Some(fired.plan.seen()),
+}
+
+/// More fires may be given to a schedule that has used up its own.
+pub async fn a_finished_schedule_may_be_given_more_fires(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let mut draft = PutSchedule {
+        max_fires: 1,
         ..world.draft(1, Overlap::Allow).await
     };
-    assert_eq!(
-        world.put(&more).await.unwrap().plan.state(),
-        PlanState::Active,
-        "one fire is left"
-    );
+    world.put(&draft).await.unwrap();
+    world.fire_next(&draft.name).await;
+    for (max_fires, state) in [(1, PlanState::Finished), (2, PlanState::Active)] {
+        draft = PutSchedule {
+            max_fires,
+            spec: format!("up to {max_fires}").into(),
+            seen: Some(world.plan(&draft.name).await.seen()),
+            ..world.draft(1, Overlap::Allow).await
+        };
+        let plan = world.put(&draft).await.unwrap().plan;
+        assert_eq!((plan.state(), plan.fires), (state, 1));
+    }
 }
 
 /// A schedule whose calendar gives no further instant has finished, and may be given one again.

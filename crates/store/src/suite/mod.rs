@@ -29,6 +29,7 @@ pub mod outbox;
 pub mod overlap;
 pub mod paused;
 pub mod plan_matrix;
+pub mod plan_pauses;
 pub mod plans;
 pub mod random;
 pub mod record;

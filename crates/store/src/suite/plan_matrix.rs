@@ -145,79 +145,68 @@ async fn bring(world: &World<'_>, stance: Stance) -> (Plan, i64) {
     (plan, next)
 }
 
-async fn act(
-    world: &World<'_>,
-    action: Action,
-    plan: &Plan,
-    next: i64,
-) -> Result<Option<PutHow>, PlanRefusal> {
-    let draft = PutSchedule {
+type Answer = Result<Option<PutHow>, PlanRefusal>;
+
+async fn put(world: &World<'_>, action: Action, plan: &Plan) -> Answer {
+    let mut draft = PutSchedule {
         max_fires: plan.max_fires,
         seen: Some(plan.seen()),
         ..world.draft(1, Overlap::Allow).await
     };
-    let put = async |draft: &PutSchedule| world.put(draft).await.map(|put| Some(put.how));
+    if action != Action::PutSame {
+        draft.spec = "other".into();
+    }
+    if action == Action::PutUnseen {
+        draft.seen = None;
+    } else if action == Action::PutStale {
+        draft.seen = Some(Seen {
+            version: 9,
+            ..plan.seen()
+        });
+    }
+    world.put(&draft).await.map(|put| Some(put.how))
+}
+
+async fn fire(world: &World<'_>, action: Action, plan: &Plan, next: i64) -> Answer {
     let planned = Plan { next, ..plan.clone() };
-    let stale = |firing: Firing, version, cursor| Firing {
-        seen: Seen {
-            version,
-            cursor,
-            ..firing.seen
-        },
-        ..firing
+    let mut firing = if action == Action::StepOver {
+        step_over(&planned)
+    } else {
+        world.next_fire(&planned)
     };
-    let fire = async |firing: &Firing| world.fire(firing).await.map(|_| None);
-    let firing = world.next_fire(&planned);
+    if action == Action::FireStale {
+        firing.seen.cursor -= 1;
+    } else if action == Action::FireOldVersion {
+        firing.seen.version += 1;
+    }
+    world.fire(&firing).await.map(|_| None)
+}
+
+async fn act(world: &World<'_>, action: Action, plan: &Plan, next: i64) -> Answer {
+    let name = plan.name.as_str();
     match action {
-        Action::PutUnseen => {
-            put(&PutSchedule {
-                seen: None,
-                spec: "other".into(),
-                ..draft
-            })
-            .await
+        Action::PutUnseen | Action::PutSame | Action::PutOther | Action::PutStale => {
+            put(world, action, plan).await
         }
-        Action::PutSame => put(&draft).await,
-        Action::PutOther => {
-            put(&PutSchedule {
-                spec: "other".into(),
-                ..draft
-            })
-            .await
+        Action::Fire | Action::FireStale | Action::FireOldVersion | Action::StepOver => {
+            fire(world, action, plan, next).await
         }
-        Action::PutStale => {
-            let seen = Seen {
-                version: 9,
-                ..plan.seen()
+        Action::Remove => world.remove(name).await.map(|_| None),
+        Action::Pause => world.pause(name).await.map(|_| None),
+        Action::Resume => world.resume(name).await.map(|_| None),
+        Action::ByHand | Action::Backfill => {
+            let record = if action == Action::ByHand {
+                world.manual(plan, "k")
+            } else {
+                world.fired_at(plan, plan.cursor - MINUTE)
             };
-            put(&PutSchedule {
-                spec: "other".into(),
-                seen: Some(seen),
-                ..draft
-            })
-            .await
-        }
-        Action::Remove => world.remove(&plan.name).await.map(|_| None),
-        Action::Pause => world.pause(&plan.name).await.map(|_| None),
-        Action::Resume => world.resume(&plan.name).await.map(|_| None),
-        Action::Fire => fire(&firing).await,
-        Action::FireStale => fire(&stale(firing, plan.version, plan.cursor - 1)).await,
-        Action::FireOldVersion => fire(&stale(firing, plan.version + 1, plan.cursor)).await,
-        Action::StepOver => fire(&step_over(&planned)).await,
-        Action::ByHand => world
-            .by_hand(plan, &[world.manual(plan, "k")])
-            .await
-            .remove(0)
-            .map(|_| None),
-        Action::Backfill => {
-            let record = world.fired_at(plan, plan.cursor - MINUTE);
             world.by_hand(plan, &[record]).await.remove(0).map(|_| None)
         }
     }
 }
 
 /// What the verb must answer.
-fn expected(stance: Stance, action: Action) -> Result<Option<PutHow>, PlanRefusal> {
+fn expected(stance: Stance, action: Action) -> Answer {
     use Action::{Backfill, ByHand, Fire, FireOldVersion, FireStale, Pause, PutOther, PutSame, PutStale};
     use Action::{PutUnseen, Remove, Resume, StepOver};
     if matches!(stance, Stance::Absent | Stance::Removed) {

@@ -18,7 +18,7 @@ pub(crate) struct TaskJson<'a> {
     task_type: &'a str,
     #[schema(value_type = String)]
     status: Status,
-    /// What a waiting task waits for: `delayed`, `ready` or `dispatched`.
+    /// What a waiting task waits for: `delayed`, `ready`, `dispatched` or `blocked` (by an earlier task of its schedule).
     #[schema(value_type = Option<String>)]
     sub_state: Option<SubState>,
     version: u32,

@@ -145,18 +145,23 @@ impl Shard {
 
     /// The answer where the instant, or the task of a trigger by hand, has a fire already.
     fn fired_before(&mut self, plan: &Plan, record: &NewTrigger) -> Option<Triggered> {
-        let kept = if record.manual {
+        if record.manual {
             let Some(Admitted::Existing { id, .. } | Admitted::Conflict { id }) =
                 record.task.as_ref().and_then(|task| self.known(task))
             else {
                 return None;
             };
-            self.ledger(&plan.name).of_task(id)?
-        } else {
-            self.ledger(&plan.name)
-                .own(plan.incarnation, record.planned_at)
-                .filter(|kept| kept.outcome == TriggerOutcome::Fired)?
-        };
+            let living = self.records.get(&id);
+            return Some(Triggered {
+                planned_at: living.map_or(record.planned_at, |living| living.task.planned_at),
+                task: Some(id),
+                ..said(record)
+            });
+        }
+        let kept = self
+            .ledger(&plan.name)
+            .own(plan.incarnation, record.planned_at)
+            .filter(|kept| kept.outcome == TriggerOutcome::Fired)?;
         Some(Triggered {
             planned_at: kept.planned_at,
             outcome: kept.outcome,

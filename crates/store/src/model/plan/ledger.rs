@@ -1,6 +1,6 @@
 //! The records of a name, in the order of their instants.
 
-use domain::{Millis, TaskId};
+use domain::Millis;
 
 use super::super::shard::Shard;
 use crate::{BATCH_MAX, Error, Page, Removed, TRIGGERS_MAX, Trigger, TriggerRange, Triggers};
@@ -34,10 +34,6 @@ impl Ledger {
                 && kept.to == planned_at
                 && !kept.manual
         })
-    }
-
-    pub(super) fn of_task(&self, id: TaskId) -> Option<Trigger> {
-        self.0.iter().find(|kept| kept.task == Some(id)).cloned()
     }
 
     /// Takes an instant out of the record that speaks for it: its own, or the range that it lies in.
