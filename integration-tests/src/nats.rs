@@ -124,8 +124,21 @@ impl NatsServer {
     }
 }
 
+/// A server that still runs may put a file into a folder between its being emptied and its being removed; then again.
+const REMOVALS_MAX: usize = 100;
+
 pub(crate) fn remove_if_there(folder: &Path) -> Result<()> {
-    match std::fs::remove_dir_all(folder) {
+    for _ in 1..REMOVALS_MAX {
+        match std::fs::remove_dir_all(folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::DirectoryNotEmpty => {}
+            removed => return absent_is_fine(folder, removed),
+        }
+    }
+    absent_is_fine(folder, std::fs::remove_dir_all(folder))
+}
+
+fn absent_is_fine(folder: &Path, removed: std::io::Result<()>) -> Result<()> {
+    match removed {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(io(format!("deleting {}", folder.display()))(error))
         }

@@ -5,3 +5,5 @@ mod custom_handler;
 mod demo;
 mod dev;
 mod harness;
+mod kills;
+mod town;

@@ -1,0 +1,91 @@
+//! The whole town as processes: one of each role and some executors, with a NATS and a Redis of their own.
+
+use std::time::Duration;
+
+use gengfu_integration_tests::{Api, Gengfu, GengfuBuilder, NatsServer, RedisServer, eventually};
+use serde_json::{Value, json};
+
+/// How long a process may take until it answers, on a machine that is busy.
+const READY_LIMIT: Duration = Duration::from_secs(60);
+
+/// The servers and every role but the executors, which each test starts as it needs them.
+pub(crate) struct Town {
+    pub(crate) api: Api,
+    pub(crate) gateway: Gengfu,
+    roles: Vec<Gengfu>,
+    pub(crate) redis: RedisServer,
+    pub(crate) nats: NatsServer,
+    settings: Vec<(String, String)>,
+}
+
+impl Town {
+    /// Starts it with these settings of every process, the executors too, in TOML's writing, and waits until every
+    /// role is ready.
+    pub(crate) async fn start_with(settings: &[(&str, &str)]) -> Self {
+        let (redis, nats) = (
+            RedisServer::start_new().unwrap(),
+            NatsServer::start_new().unwrap(),
+        );
+        let settings: Vec<_> = settings
+            .iter()
+            .map(|(key, toml)| ((*key).to_owned(), (*toml).to_owned()))
+            .collect();
+        let start = |role| role_with(role, &redis, &nats, &settings).start().unwrap();
+        let gateway = start("gateway");
+        let roles: Vec<_> = ["scheduler", "dispatcher", "recorder"].map(start).into();
+        let town = Self {
+            api: gateway.api().unwrap(),
+            gateway,
+            roles,
+            redis,
+            nats,
+            settings,
+        };
+        for role in town.roles.iter().chain([&town.gateway]) {
+            ready(role).await;
+        }
+        town
+    }
+
+    /// A further role of this town, not yet started.
+    pub(crate) fn role(&self, role: &str) -> GengfuBuilder {
+        role_with(role, &self.redis, &self.nats, &self.settings)
+    }
+
+    /// Starts an executor of this name.
+    pub(crate) fn executor(&self, name: &str, slots: u32) -> Gengfu {
+        self.role("executor")
+            .set_text("executor.id", name)
+            .set("executor.concurrency", slots)
+            .start()
+            .unwrap()
+    }
+
+    /// Declares types, as `gengfu apply` does.
+    pub(crate) async fn declare(&self, types: &Value) {
+        let answer = self
+            .api
+            .post("/api/v1/apply", &json!({ "types": types }))
+            .await
+            .unwrap();
+        assert!(answer.status.is_success(), "{}", answer.text());
+    }
+}
+
+fn role_with(
+    role: &str,
+    redis: &RedisServer,
+    nats: &NatsServer,
+    settings: &[(String, String)],
+) -> GengfuBuilder {
+    let bare = Gengfu::role(role, &redis.url(), &nats.url());
+    settings
+        .iter()
+        .fold(bare, |builder, (key, toml)| builder.set(key, toml))
+}
+
+/// Waits until a process says that it is ready.
+pub(crate) async fn ready(process: &Gengfu) {
+    let api = process.api().unwrap();
+    eventually!(within READY_LIMIT, api.is_ready().await);
+}
