@@ -132,7 +132,7 @@ async fn declare(wiring: &Wiring, files: &[PathBuf]) -> anyhow::Result<()> {
         return Ok(());
     }
     let mut types = Vec::new();
-    for value in commands::apply::read(files)? {
+    for value in commands::definitions::types(files)? {
         let spec: TypeSpec = serde_json::from_value(value).context("a type of --file is wrong")?;
         spec.check()
             .map_err(|fault| anyhow::anyhow!("type {}: {fault}", spec.name))?;

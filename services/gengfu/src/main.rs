@@ -10,6 +10,7 @@ mod data_lock;
 mod dev;
 mod roles;
 mod servers;
+mod simulation;
 mod tether;
 mod usage;
 

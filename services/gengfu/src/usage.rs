@@ -5,6 +5,11 @@
 pub(crate) struct Usage(String);
 
 impl Usage {
+    /// A whole sentence.
+    pub(crate) fn said(sentence: impl Into<String>) -> Self {
+        Self(sentence.into())
+    }
+
     /// An argument that is not usable, why, and what would be.
     pub(crate) fn new(argument: &str, error: &dyn std::error::Error, remedy: &str) -> Self {
         let mut reason = error.to_string();

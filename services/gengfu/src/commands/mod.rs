@@ -3,6 +3,8 @@
 pub(crate) mod apply;
 pub(crate) mod batches;
 pub(crate) mod dead;
+pub(crate) mod definitions;
+mod instant;
 mod pages;
 pub(crate) mod schedule;
 pub(crate) mod submit;

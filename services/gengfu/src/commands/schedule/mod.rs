@@ -1,6 +1,7 @@
 //! `gengfu schedule`.
 
 mod preview;
+mod simulate;
 
 use clap::Subcommand;
 
@@ -9,10 +10,13 @@ use clap::Subcommand;
 pub(crate) enum Command {
     /// Shows when an expression fires; needs no server.
     Preview(preview::Args),
+    /// Runs schedules on a virtual clock; needs no server.
+    Simulate(simulate::Args),
 }
 
 pub(crate) fn run(command: Command, json: bool) -> anyhow::Result<()> {
     match command {
         Command::Preview(args) => preview::run(&args, json),
+        Command::Simulate(args) => simulate::run(&args, json),
     }
 }

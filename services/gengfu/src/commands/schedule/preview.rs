@@ -6,7 +6,7 @@ use calendar::{
 use serde_json::{Value, json};
 
 use crate::client::{line, note};
-use crate::commands::table;
+use crate::commands::{instant, table};
 use crate::usage::Usage;
 
 /// Most fires of one preview.
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long)]
     zone: String,
     /// The instant after which the fires come; now if not given.
-    #[arg(long, value_name = "INSTANT")]
+    #[arg(long, value_name = "INSTANT", value_parser = instant::parse)]
     after: Option<Timestamp>,
     /// How many fires.
     #[arg(long, default_value = "10", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=COUNT_MAX))]
