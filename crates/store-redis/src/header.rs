@@ -111,12 +111,16 @@ impl<'a> Fields<'a> {
         T::try_from(number).map_err(|_| Error::Corrupt(format!("{number} does not fit its field")))
     }
 
+    pub(crate) fn bytes(&mut self) -> Result<&[u8], Error> {
+        self.next()?.bytes()
+    }
+
     pub(crate) fn text(&mut self) -> Result<String, Error> {
         self.next()?.text()
     }
 
     pub(crate) fn id(&mut self) -> Result<Option<TaskId>, Error> {
-        Ok(TaskId::from_slice(self.next()?.bytes()?).ok())
+        Ok(TaskId::from_slice(self.bytes()?).ok())
     }
 
     fn tier(&mut self) -> Result<Tier, Error> {
@@ -163,11 +167,11 @@ pub(crate) fn decode(id: TaskId, packed: &[u8]) -> Result<Task, Error> {
         claimed_at: f.int()?,
         finished_at: f.int()?,
         deadline: f.int()?,
-        lease_token: Token::from_slice(f.next()?.bytes()?),
+        lease_token: Token::from_slice(f.bytes()?),
         executor_id: f.text()?,
         error_class: ErrorClass::from_u8(f.int()?),
         error_code: f.text()?,
-        payload_sha256: f.next()?.bytes()?.try_into().unwrap_or_default(),
+        payload_sha256: f.bytes()?.try_into().unwrap_or_default(),
         idempotency_key: f.text()?,
         key_until: f.int()?,
         schedule_id: f.text()?,

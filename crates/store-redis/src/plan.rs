@@ -113,10 +113,7 @@ impl RedisStore {
 }
 
 fn put_item(item: &PutSchedule, actor: &str) -> Vec<u8> {
-    let seen = item.seen.map_or((0, 0, 0), |seen| {
-        let incarnation = i64::try_from(seen.incarnation).unwrap_or(i64::MAX);
-        (incarnation, i64::from(seen.version), seen.cursor)
-    });
+    let seen = item.seen.unwrap_or_default();
     let owed = item.owed.iter().map(|record| sent(record, actor));
     Packer::new()
         .text(&item.name)
@@ -125,9 +122,10 @@ fn put_item(item: &PutSchedule, actor: &str) -> Vec<u8> {
         .int(item.queue_max.into())
         .int(i64::try_from(item.max_fires).unwrap_or(i64::MAX))
         .int(item.seen.is_some().into())
-        .int(seen.0)
-        .int(seen.1)
-        .int(seen.2)
+        .int(i64::try_from(seen.incarnation).unwrap_or(i64::MAX))
+        .int(seen.version.into())
+        .int(seen.cursor)
+        .int(seen.decisions.into())
         .int(item.anchor)
         .int(item.next)
         .int(item.due)

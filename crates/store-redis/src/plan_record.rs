@@ -9,7 +9,7 @@ use crate::queue::id_of;
 use crate::submit;
 
 /// The fields of a schedule in order; the scripts write `P_` and the name. New fields go to the end.
-pub(crate) const PLAN_FIELDS: [&str; 22] = [
+pub(crate) const PLAN_FIELDS: [&str; 24] = [
     "INCARNATION",
     "VERSION",
     "CURSOR",
@@ -32,6 +32,8 @@ pub(crate) const PLAN_FIELDS: [&str; 22] = [
     "FIRED_PLANNED",
     "FIRED_AT",
     "FIRED_TASK",
+    "DECISION",
+    "DECISIONS",
 ];
 
 fn overlap(number: u8) -> Result<Overlap, Error> {
@@ -64,6 +66,8 @@ pub(crate) fn plan(name: &str, fields: &Value) -> Result<Plan, Error> {
         pause: pause(&mut f)?,
         last: last(&mut f)?,
         last_fired: last_fired(&mut f)?,
+        decision: f.bytes()?.to_vec().into(),
+        decisions: f.int()?,
     })
 }
 

@@ -45,5 +45,7 @@ pub const TIMELINE_MAX: usize = 64;
 pub const LIVE_MAX: usize = 256;
 /// Most records of instants kept of one schedule.
 pub const TRIGGERS_MAX: usize = 10_000;
+/// Most bytes of a decision that a schedule keeps.
+pub const DECISION_BYTES: usize = 1_024;
 /// How far the anchor of a schedule may be from the store's clock, in milliseconds.
 pub const CLOCK_TOLERANCE_MS: i64 = 60_000;

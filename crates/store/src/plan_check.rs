@@ -2,7 +2,7 @@
 
 use domain::{Partition, TriggerOutcome, schedule_partition};
 
-use crate::{BATCH_MAX, Error, Firing, NewTrigger, PutSchedule};
+use crate::{BATCH_MAX, DECISION_BYTES, Error, Firing, NewTrigger, PutSchedule};
 
 type Checked = Result<(), Error>;
 
@@ -63,6 +63,9 @@ pub fn firings(partition: Partition, partitions: u16, firings: &[Firing]) -> Che
         next(&firing.name, firing.cursor, firing.next, firing.due)?;
         if firing.cursor < firing.seen.cursor {
             return fault(format!("the cursor of schedule {} goes back", firing.name));
+        }
+        if firing.decision.len() > DECISION_BYTES {
+            return fault(format!("the decision of schedule {} is too long", firing.name));
         }
         in_order(&firing.name, firing.seen.cursor, firing.cursor, &firing.records)?;
         for record in &firing.records {

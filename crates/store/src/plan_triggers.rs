@@ -1,5 +1,6 @@
 //! What a fire writes, and the records of the ledger.
 
+use bytes::Bytes;
 use domain::{Millis, Overlap, TaskId, TriggerOutcome};
 
 use crate::{Hint, NewTask, Plan, Seen};
@@ -38,6 +39,9 @@ pub struct Firing {
     pub next: Millis,
     /// When that is to be fired.
     pub due: Millis,
+    /// The decision after it; at most [`crate::DECISION_BYTES`]. A firing may change it alone, with the cursor where it
+    /// was.
+    pub decision: Bytes,
     /// The records, oldest first, of instants after the old cursor and up to the new one.
     pub records: Vec<NewTrigger>,
 }

@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::NewTrigger;
 
 /// What a caller saw of a schedule; where it is no longer so, the call is refused as [`PlanRefusal::Moved`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Its incarnation.
     pub incarnation: u64,
@@ -15,6 +15,8 @@ pub struct Seen {
     pub version: u32,
     /// Its cursor.
     pub cursor: Millis,
+    /// How often its decision changed.
+    pub decisions: u32,
 }
 
 /// A schedule to create or to change.
@@ -91,6 +93,11 @@ pub struct Plan {
     pub created_at: Millis,
     /// When its definition last changed.
     pub changed_at: Millis,
+    /// What was decided about instants after the cursor and is not carried out whole; opaque to the store, empty for
+    /// nothing.
+    pub decision: Bytes,
+    /// How often that changed.
+    pub decisions: u32,
     /// The pause that lasts, or the last one.
     pub pause: Option<Pause>,
     /// The record of its latest instant.
@@ -167,6 +174,7 @@ impl Plan {
             incarnation: self.incarnation,
             version: self.version,
             cursor: self.cursor,
+            decisions: self.decisions,
         }
     }
 

@@ -1,6 +1,6 @@
 -- Writes the records of planned instants, their tasks and the cursors in one step (I7). Of each schedule all or nothing.
 -- KEYS: partition, plan table, then per item: records, ranges, then per record with a task: task, idempotency key, queue, turns, heads, batch list, then per earlier task: task, queue, turns, heads
--- ARGV: common {actor, node, reason, outbox_max}, then per item {name, incarnation, version, cursor seen, cursor, next, due, records {planned, to, count, outcome, reason, manual, submission}, earlier {id}}
+-- ARGV: common {actor, node, reason, outbox_max}, then per item {name, incarnation, version, cursor seen, decisions seen, cursor, next, due, decision, records {planned, to, count, outcome, reason, manual, submission}, earlier {id}}
 -- Returns: {packed {now, outbox id, items {plan, records {planned, outcome, reason, task, hint, blocked, fresh}} | why refused}, packed events}; error GFFULL where the outbox is full
 -- Needs: create, plan
 if first_answer then return repeat_answer() end
@@ -14,7 +14,7 @@ local made_here = {}
 -- Earlier tasks that must stop, in their order; nil where the caller did not know one of them.
 local function previous_of(plan, item, at)
   local keys, found = {}, {}
-  for i, id in ipairs(item[9]) do keys[id] = at + (i - 1) * PREVIOUS_STRIDE end
+  for i, id in ipairs(item[11]) do keys[id] = at + (i - 1) * PREVIOUS_STRIDE end
   for _, entry in ipairs(live_of(plan.name).list) do
     local id = string.sub(entry[1], 1, 16)
     local task = keys[id] and load(KEYS[keys[id]], id) or made_here[id]
@@ -34,10 +34,10 @@ local function refusal(plan, item)
   if not plan then return 'missing' end
   local p = plan.p
   if p[P_INCARNATION] ~= item[2] then return 'missing' end
-  if p[P_VERSION] ~= item[3] or p[P_CURSOR] ~= item[4] then return 'moved' end
+  if p[P_VERSION] ~= item[3] or p[P_CURSOR] ~= item[4] or p[P_DECISIONS] ~= item[5] then return 'moved' end
   if is_paused(p) then return 'paused' end
   if is_used_up(p) then return 'finished' end
-  if item[5] > now then return 'not_due' end
+  if item[6] > now then return 'not_due' end
   return nil
 end
 
@@ -113,14 +113,14 @@ local function fire_all(item, at)
   local why = refusal(plan, item)
   if why then return why end
   local tasks, previous = 0, nil
-  for _, sent in ipairs(item[8]) do if #sent == 7 then tasks = tasks + 1 end end
+  for _, sent in ipairs(item[10]) do if #sent == 7 then tasks = tasks + 1 end end
   if plan.p[P_OVERLAP] == O_CANCEL_PREVIOUS then
     previous = previous_of(plan, item, at + 2 + tasks * STRIDE)
     if not previous then return 'moved' end
   end
   local ledger, told = ledger_of(item[1], at), {}
   at = at + 2
-  for _, sent in ipairs(item[8]) do
+  for _, sent in ipairs(item[10]) do
     if is_used_up(plan.p) then
       told[#told + 1] = { sent[1], R_SKIPPED, 'finished', NO_TASK, NO_HINT, 0, 0 }
     elseif #sent == 7 then
@@ -131,8 +131,9 @@ local function fire_all(item, at)
     end
     if #sent == 7 then at = at + STRIDE end
   end
-  plan.p[P_CURSOR] = item[5]
-  set_next(plan.p, item[6], item[7])
+  plan.p[P_CURSOR] = item[6]
+  set_decision(plan.p, item[9])
+  set_next(plan.p, item[7], item[8])
   change(plan)
   return { shown(plan), told }
 end
@@ -141,8 +142,8 @@ local items, at = {}, FIRST
 for i = 2, #ARGV do
   local item = unpack_one(ARGV[i])
   items[#items + 1] = fire_all(item, at)
-  at = at + 2 + #item[9] * PREVIOUS_STRIDE
-  for _, sent in ipairs(item[8]) do if #sent == 7 then at = at + STRIDE end end
+  at = at + 2 + #item[11] * PREVIOUS_STRIDE
+  for _, sent in ipairs(item[10]) do if #sent == 7 then at = at + STRIDE end end
 end
 keep_table()
 keep_created()

@@ -41,6 +41,12 @@ local function set_next(p, next_at, due)
   p[P_NEXT], p[P_DUE] = next_at, due
 end
 
+local function set_decision(p, decision)
+  if p[P_DECISION] ~= decision then
+    p[P_DECISION], p[P_DECISIONS] = decision, p[P_DECISIONS] + 1
+  end
+end
+
 -- The records of a schedule, by their keys.
 local function ledger_of(name, at)
   local ledger = ledgers[KEYS[at]]

@@ -1,6 +1,6 @@
 -- Creates schedules, each a new incarnation, or changes them. The same definition changes nothing.
 -- KEYS: partition, plan table, then per item: records, ranges
--- ARGV: common {actor, node, reason}, then per item {name, spec, overlap, queue_max, max_fires, has_seen, incarnation, version, cursor, anchor, next, due, owed {records}}
+-- ARGV: common {actor, node, reason}, then per item {name, spec, overlap, queue_max, max_fires, has_seen, incarnation, version, cursor, decisions, anchor, next, due, owed {records}}
 -- Returns: {packed {now, '', items {how, plan} | why refused}, ''}
 -- Needs: plan
 if first_answer then return repeat_answer() end
@@ -20,12 +20,13 @@ local function refusal(plan, item)
     if item[6] == 1 then return 'missing' end
   else
     local p = plan.p
-    if item[6] == 0 or p[P_INCARNATION] ~= item[7] or p[P_VERSION] ~= item[8] or p[P_CURSOR] ~= item[9] then
+    if item[6] == 0 or p[P_INCARNATION] ~= item[7] or p[P_VERSION] ~= item[8] or p[P_CURSOR] ~= item[9]
+        or p[P_DECISIONS] ~= item[10] then
       return 'moved'
     end
-    if p[P_CURSOR] > item[10] then return 'moved' end
+    if p[P_CURSOR] > item[11] then return 'moved' end
   end
-  if math.abs(item[10] - now) > CLOCK_TOLERANCE_MS then return 'clock' end
+  if math.abs(item[11] - now) > CLOCK_TOLERANCE_MS then return 'clock' end
   return nil
 end
 
@@ -38,6 +39,7 @@ local function new_plan(name)
   p[P_PAUSED_BY], p[P_PAUSED_WHY], p[P_PAUSED_AT], p[P_RESUMED_AT] = '', '', 0, 0
   p[P_LAST_PLANNED], p[P_LAST_AT], p[P_LAST_OUTCOME], p[P_LAST_REASON] = 0, 0, 0, ''
   p[P_FIRED_PLANNED], p[P_FIRED_AT], p[P_FIRED_TASK] = 0, 0, ''
+  p[P_DECISION], p[P_DECISIONS] = '', 0
   plans[name] = { name = name, p = p }
   return plans[name]
 end
@@ -50,15 +52,16 @@ local function put(item, at)
   local how = CHANGED
   if plan then
     local ledger = ledger_of(item[1], at)
-    for _, owed in ipairs(item[13]) do write(plan, ledger, owed, '') end
+    for _, owed in ipairs(item[14]) do write(plan, ledger, owed, '') end
   else
     how, plan = CREATED, new_plan(item[1])
   end
   local p = plan.p
   plan.spec = item[2]
-  p[P_VERSION], p[P_CURSOR], p[P_CHANGED] = p[P_VERSION] + 1, item[10], now
+  p[P_VERSION], p[P_CURSOR], p[P_CHANGED] = p[P_VERSION] + 1, item[11], now
   p[P_OVERLAP], p[P_QUEUE_MAX], p[P_MAX_FIRES] = item[3], item[4], item[5]
-  set_next(p, item[11], item[12])
+  set_decision(p, '')
+  set_next(p, item[12], item[13])
   change(plan)
   return { how, shown(plan) }
 end

@@ -129,9 +129,7 @@ macro_rules! task_store_cases {
                 two_schedulers_with_one_cursor_fire_once,
                 a_refused_firing_leaves_the_others_alone,
                 a_fire_past_the_clock_is_refused,
-                the_last_fire_ends_the_schedule,
-                a_finished_schedule_may_be_given_more_fires,
-                a_schedule_without_a_next_instant_has_finished,
+                a_decision_is_kept_until_it_is_carried_out,
                 a_known_key_makes_no_second_task,
                 a_full_slice_passes,
                 a_fire_is_admitted_as_any_task,
@@ -222,6 +220,11 @@ macro_rules! task_store_cases {
                 a_pause_lets_runs_end,
                 a_paused_type_takes_no_short_way,
                 types_are_kept_under_a_version,
+            }
+            plan_ends {
+                the_last_fire_ends_the_schedule,
+                a_finished_schedule_may_be_given_more_fires,
+                a_schedule_without_a_next_instant_has_finished,
             }
             plan_matrix {
                 every_verb_on_every_state,

@@ -5,7 +5,7 @@ use domain::{Overlap, Status, SubState, TriggerOutcome};
 use super::Harness;
 use super::plan_world::{MINUTE, passed_over, step_over};
 use super::world::{World, origin};
-use crate::{Error, Firing, Hint, LastFired, LastTrigger, NewTask, NewTrigger, PlanRefusal, PlanState};
+use crate::{Error, Firing, Hint, LastFired, LastTrigger, NewTask, NewTrigger, PlanRefusal};
 use crate::{PutSchedule, Seen, Trigger};
 
 /// A fire is a record, a task, and a cursor that moved, all of one call.
@@ -138,95 +138,54 @@ pub async fn a_fire_past_the_clock_is_refused(harness: &dyn Harness) {
     );
 }
 
-/// With its last fire a schedule has finished: no more of the slice is written, and it is never due again.
-pub async fn the_last_fire_ends_the_schedule(harness: &dyn Harness) {
-    let world = World::new(harness).await;
-    let draft = PutSchedule {
-        max_fires: 2,
-        ..world.draft(1, Overlap::Allow).await
-    };
-    let plan = world.put(&draft).await.unwrap().plan;
-    world.pass(4 * MINUTE).await;
-    let at = |n: i64| plan.next + n * MINUTE;
-    let firing = Firing {
-        cursor: at(3),
-        next: at(4),
-        due: at(4),
-        records: (0..4).map(|n| world.fired_at(&plan, at(n))).collect(),
-        ..step_over(&plan)
-    };
-    let fired = world.fire(&firing).await.unwrap();
-    let told: Vec<_> = fired
-        .records
-        .iter()
-        .map(|it| (it.outcome, it.reason.as_str(), it.fresh))
-        .collect();
-    let (yes, no) = (
-        (TriggerOutcome::Fired, "", true),
-        (TriggerOutcome::Skipped, "finished", false),
-    );
-    assert_eq!(told, [yes, yes, no, no]);
-    assert_eq!(
-        (fired.plan.next, fired.plan.due, fired.plan.state()),
-        (0, 0, PlanState::Finished)
-    );
-    assert_eq!(world.records(&plan.name).await.len(), 2);
-    assert_eq!(world.ready().await.0, 2);
-    world.pass(2 * MINUTE).await;
-    assert!(world.due().await.is_empty());
-    let again = world.next_fire(&crate::Plan {
-        next: at(4),
-        ..fired.plan
-    });
-    assert_eq!(world.fire(&again).await, Err(PlanRefusal::Finished));
-}
-
-/// More fires may be given to a schedule that has used up its own.
-pub async fn a_finished_schedule_may_be_given_more_fires(harness: &dyn Harness) {
-    let world = World::new(harness).await;
-    let mut draft = PutSchedule {
-        max_fires: 1,
-        ..world.draft(1, Overlap::Allow).await
-    };
-    world.put(&draft).await.unwrap();
-    world.fire_next(&draft.name).await;
-    for (max_fires, state) in [(1, PlanState::Finished), (2, PlanState::Active)] {
-        draft = PutSchedule {
-            max_fires,
-            spec: format!("up to {max_fires}").into(),
-            seen: Some(world.plan(&draft.name).await.seen()),
-            ..world.draft(1, Overlap::Allow).await
-        };
-        let plan = world.put(&draft).await.unwrap().plan;
-        assert_eq!((plan.state(), plan.fires), (state, 1));
-    }
-}
-
-/// A schedule whose calendar gives no further instant has finished, and may be given one again.
-pub async fn a_schedule_without_a_next_instant_has_finished(harness: &dyn Harness) {
+/// A decision stays until a firing changes it or the definition does; nobody changes it who did not see it.
+pub async fn a_decision_is_kept_until_it_is_carried_out(harness: &dyn Harness) {
     let world = World::new(harness).await;
     let plan = world.schedule(Overlap::Allow).await;
-    world.pass(MINUTE).await;
-    let last = Firing {
-        next: 0,
-        due: 0,
-        ..world.next_fire(&plan)
+    world.pass(2 * MINUTE).await;
+    let decide = |plan: &crate::Plan, decision: &'static [u8]| Firing {
+        cursor: plan.cursor,
+        next: plan.next,
+        due: plan.due,
+        decision: decision.into(),
+        ..step_over(plan)
     };
-    let finished = world.fire(&last).await.unwrap().plan;
-    assert_eq!((finished.state(), finished.fires), (PlanState::Finished, 1));
-    world.pass(MINUTE).await;
-    assert!(world.due().await.is_empty());
-    let replanned = Firing {
-        cursor: finished.cursor,
-        next: plan.next + MINUTE,
-        due: plan.next + MINUTE,
-        ..step_over(&finished)
-    };
+    let decided = world.fire(&decide(&plan, b"skip\0\xff")).await.unwrap().plan;
     assert_eq!(
-        world.fire(&replanned).await.unwrap().plan.state(),
-        PlanState::Active
+        (decided.decision.as_ref(), decided.decisions),
+        (b"skip\0\xff".as_slice(), 1)
     );
-    assert_eq!(world.due().await, [plan.name]);
+    assert_eq!(
+        (decided.cursor, decided.next, decided.due),
+        (plan.cursor, plan.next, plan.due)
+    );
+    assert_eq!(world.plan(&plan.name).await, decided);
+    assert_eq!(world.fire(&world.next_fire(&plan)).await, Err(PlanRefusal::Moved));
+    let fired = world.fire(&world.next_fire(&decided)).await.unwrap().plan;
+    assert_eq!((fired.decision.clone(), fired.decisions), (decided.decision, 1));
+    let done = world.fire(&decide(&fired, b"")).await.unwrap().plan;
+    assert_eq!((done.decision.len(), done.decisions), (0, 2));
+    let again = world.fire(&decide(&done, b"fire once")).await.unwrap().plan;
+    let other = PutSchedule {
+        spec: "other".into(),
+        seen: Some(again.seen()),
+        ..world.draft(1, Overlap::Allow).await
+    };
+    let stale = PutSchedule {
+        seen: Some(done.seen()),
+        ..other.clone()
+    };
+    assert_eq!(world.put(&stale).await, Err(PlanRefusal::Moved));
+    assert_eq!(world.put(&other).await.unwrap().plan.decision.len(), 0);
+    let too_long = Firing {
+        decision: vec![b'x'; crate::DECISION_BYTES + 1].into(),
+        ..decide(&again, b"")
+    };
+    let answer = world
+        .store
+        .fire(world.partition, world.nonce(), &origin(), &[too_long])
+        .await;
+    assert!(matches!(answer, Err(Error::Corrupt(_))), "{answer:?}");
 }
 
 /// Where the instant's key has a task already, that one is the fire's: never two.

@@ -28,6 +28,7 @@ pub mod operate;
 pub mod outbox;
 pub mod overlap;
 pub mod paused;
+pub mod plan_ends;
 pub mod plan_matrix;
 pub mod plan_pauses;
 pub mod plans;

@@ -188,6 +188,7 @@ pub(super) fn step_over(plan: &Plan) -> Firing {
         cursor: plan.next,
         next: plan.next + MINUTE,
         due: plan.next + MINUTE,
+        decision: plan.decision.clone(),
         records: Vec::new(),
     }
 }

@@ -5,7 +5,7 @@ use domain::{Millis, TriggerOutcome};
 use super::super::admit::Idle;
 use super::super::shard::Shard;
 use super::live::Turn;
-use super::plan_next;
+use super::{plan_decision, plan_next};
 use crate::{
     Admitted, Error, Fired, Firing, Hint, LastFired, LastTrigger, NewTask, NewTrigger, Origin, Plan,
 };
@@ -32,6 +32,7 @@ impl Shard {
             records.push(self.fire_record(origin, &mut plan, record, idle));
         }
         plan.cursor = firing.cursor;
+        plan_decision(&mut plan, &firing.decision);
         plan_next(&mut plan, firing.next, firing.due);
         self.keep_plan(&plan);
         Ok(Fired { plan, records })

@@ -59,6 +59,7 @@ impl Shard {
         plan.queue_max = item.queue_max;
         plan.max_fires = item.max_fires;
         plan.changed_at = self.now;
+        plan_decision(&mut plan, &Bytes::new());
         plan_next(&mut plan, item.next, item.due);
         let spec = item.spec.clone();
         let kept = plan.clone();
@@ -80,6 +81,8 @@ impl Shard {
             queue_max: 0,
             max_fires: 0,
             fires: 0,
+            decision: Bytes::new(),
+            decisions: 0,
             created_at: self.now,
             changed_at: self.now,
             pause: None,
@@ -169,6 +172,13 @@ fn is_same(known: &Schedule, item: &PutSchedule) -> bool {
     let plan = &known.plan;
     known.spec == item.spec
         && (plan.overlap, plan.queue_max, plan.max_fires) == (item.overlap, item.queue_max, item.max_fires)
+}
+
+fn plan_decision(plan: &mut Plan, decision: &Bytes) {
+    if plan.decision != *decision {
+        plan.decision = decision.clone();
+        plan.decisions += 1;
+    }
 }
 
 /// A schedule that is used up has no next instant.
