@@ -7,7 +7,7 @@ use clap::Subcommand;
 
 use crate::client::{Client, Global};
 use crate::usage::Usage;
-use crate::{batch, commands};
+use crate::{batch, commands, import};
 
 /// What an operator does; most of it talks to a gateway.
 #[derive(Subcommand)]
@@ -30,6 +30,9 @@ pub(crate) enum ClientCommand {
     /// Shows and tries out schedules.
     #[command(subcommand)]
     Schedule(commands::schedule::Command),
+    /// Prints definitions out of what another scheduler was told; needs no server.
+    #[command(subcommand)]
+    Import(import::Command),
     /// Shows dead letters.
     #[command(subcommand)]
     Dead(commands::dead::Command),
@@ -64,6 +67,7 @@ async fn play(command: ClientCommand, global: &Global) -> anyhow::Result<()> {
         ClientCommand::Task(command) => commands::task::run(command, &client, global.json).await,
         ClientCommand::Type(command) => commands::types::run(command, &client, global.json).await,
         ClientCommand::Schedule(command) => commands::schedule::run(command, global.json),
+        ClientCommand::Import(command) => import::run(&command, global.json),
         ClientCommand::Dead(command) => commands::dead::run(command, &client, global.json).await,
     }
 }

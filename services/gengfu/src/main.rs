@@ -8,6 +8,7 @@ mod client;
 mod commands;
 mod data_lock;
 mod dev;
+mod import;
 mod roles;
 mod servers;
 mod simulation;

@@ -2,23 +2,15 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+mod program;
+
+use std::process::Output;
 
 use serde_json::{Value, json};
 
 fn simulate(definitions: &str, arguments: &[&str]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_gengfu"))
-        .args(["schedule", "simulate", "-f", "-"])
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A command that refuses its arguments does not read.
-    let _ = child.stdin.take().unwrap().write_all(definitions.as_bytes());
-    child.wait_with_output().unwrap()
+    let command = ["schedule", "simulate", "-f", "-"];
+    program::gengfu(&[&command[..], arguments].concat(), definitions.as_bytes())
 }
 
 fn report(definitions: &str, arguments: &[&str]) -> Value {
