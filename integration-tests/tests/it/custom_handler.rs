@@ -1,45 +1,17 @@
 //! The SDK's example beside a real town: its own handler and the built-in ones, commands too, on its own pool.
 
 use std::path::Path;
-use std::time::Duration;
 
-use gengfu_integration_tests::{Cli, Gengfu, GengfuBuilder, NatsServer, RedisServer, eventually, target_dir};
+use gengfu_integration_tests::{Cli, Gengfu, GengfuBuilder, target_dir};
 
-const LIMIT: Duration = Duration::from_secs(60);
+use crate::town::{LIMIT, Town};
 
-/// The town's servers and all of its roles but executors: what runs here, the example runs.
-struct Town {
-    redis: RedisServer,
-    nats: NatsServer,
-    gateway: Gengfu,
-    _roles: Vec<Gengfu>,
-}
-
-impl Town {
-    async fn start() -> Self {
-        let (redis, nats) = (
-            RedisServer::start_new().unwrap(),
-            NatsServer::start_new().unwrap(),
-        );
-        let start = |role| Gengfu::role(role, &redis.url(), &nats.url()).start().unwrap();
-        let town = Self {
-            gateway: start("gateway"),
-            _roles: ["dispatcher", "scheduler", "recorder"].map(start).into(),
-            redis,
-            nats,
-        };
-        let api = town.gateway.api().unwrap();
-        eventually!(within LIMIT, api.is_ready().await);
-        town
-    }
-
-    /// The example, as its README starts it.
-    fn example(&self) -> GengfuBuilder {
-        Gengfu::role("executor", &self.redis.url(), &self.nats.url())
-            .program(target_dir().join("custom-handler"))
-            .set_text("executor.pool", "words")
-            .set_text("executor.id", "the-example")
-    }
+/// The example, as its README starts it: the town has no other executor.
+fn example(town: &Town) -> GengfuBuilder {
+    town.role("executor")
+        .program(target_dir().join("custom-handler"))
+        .set_text("executor.pool", "words")
+        .set_text("executor.id", "the-example")
 }
 
 fn examples() -> std::path::PathBuf {
@@ -69,8 +41,7 @@ async fn result(cli: &Cli, task: &serde_json::Value) -> String {
 #[tokio::test]
 async fn the_examples_handler_and_the_built_in_ones_run_on_its_pool() {
     let town = Town::start().await;
-    let mut example = town
-        .example()
+    let mut example = example(&town)
         .set("executor.commands", r#"["tr"]"#)
         .start()
         .unwrap();
@@ -108,7 +79,7 @@ async fn the_examples_handler_and_the_built_in_ones_run_on_its_pool() {
 #[tokio::test]
 async fn a_program_that_is_not_permitted_is_refused_by_name() {
     let town = Town::start().await;
-    let _example = town.example().start().unwrap();
+    let _example = example(&town).start().unwrap();
     let cli = town.gateway.cli().unwrap();
     apply(&cli).await;
     let task = submit(&cli, "words.upper", "{}").await;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use gengfu_integration_tests::{Api, Gengfu, GengfuBuilder, NatsServer, RedisServer, eventually};
 use serde_json::{Value, json};
 
-/// How long a process may take until it answers, on a machine that is busy.
-const READY_LIMIT: Duration = Duration::from_secs(60);
+/// How long anything may take on a machine that is busy; it costs only where a test fails.
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// The servers and every role but the executors, which each test starts as it needs them.
 pub(crate) struct Town {
@@ -19,8 +19,12 @@ pub(crate) struct Town {
 }
 
 impl Town {
-    /// Starts it with these settings of every process, the executors too, in TOML's writing, and waits until every
-    /// role is ready.
+    /// Starts it, and waits until every role is ready.
+    pub(crate) async fn start() -> Self {
+        Self::start_with(&[]).await
+    }
+
+    /// As [`Town::start`], with settings of every process, the executors too, in TOML's writing.
     pub(crate) async fn start_with(settings: &[(&str, &str)]) -> Self {
         let (redis, nats) = (
             RedisServer::start_new().unwrap(),
@@ -70,6 +74,14 @@ impl Town {
             .unwrap();
         assert!(answer.status.is_success(), "{}", answer.text());
     }
+
+    /// Submits one task and gives its id.
+    pub(crate) async fn submit(&self, task_type: &str, payload: &Value) -> String {
+        let body = json!({ "task_type": task_type, "payload": payload });
+        let answer = self.api.post("/api/v1/tasks", &body).await.unwrap();
+        assert!(answer.status.is_success(), "{}", answer.text());
+        answer.json()["task_id"].as_str().unwrap().to_owned()
+    }
 }
 
 fn role_with(
@@ -87,5 +99,5 @@ fn role_with(
 /// Waits until a process says that it is ready.
 pub(crate) async fn ready(process: &Gengfu) {
     let api = process.api().unwrap();
-    eventually!(within READY_LIMIT, api.is_ready().await);
+    eventually!(within LIMIT, api.is_ready().await);
 }
