@@ -13,8 +13,8 @@ use telemetry::Metrics;
 
 use crate::{Error, Process, chain};
 
-/// Limit of one attempt to connect, and of one look whether the store answers.
-const ANSWER_LIMIT: Duration = Duration::from_secs(6);
+/// What one attempt to connect, or one look whether the store answers, may take beyond the limit of a call.
+const MARGIN: Duration = Duration::from_secs(1);
 /// How often the store is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -57,6 +57,8 @@ fn redis_config(config: &Config) -> store_redis::Config {
         url: config.redis.url.expose().to_owned(),
         partitions: config.redis.partitions,
         outbox_max: config.limits.outbox_entries,
+        timeout: config.redis.timeout.as_duration(),
+        memory_percent: config.limits.memory_percent,
     }
 }
 
@@ -89,7 +91,7 @@ pub(crate) async fn store(process: &Process) -> Result<Option<Arc<dyn TaskStore>
     let Some(store) = open_store(&config, &dependency, &process.shutdown).await? else {
         return Ok(None);
     };
-    watch_store(&store, dependency, &process.shutdown);
+    watch_store(&store, dependency, &process.shutdown, config.timeout + MARGIN);
     Ok(Some(store))
 }
 
@@ -98,7 +100,7 @@ async fn open_store(
     dependency: &Dependency,
     shutdown: &Shutdown,
 ) -> Result<Option<Arc<dyn TaskStore>>, store::Error> {
-    let opened = runtime::reconnect(dependency, shutdown, ANSWER_LIMIT, || async {
+    let opened = runtime::reconnect(dependency, shutdown, config.timeout + MARGIN, || async {
         match RedisStore::open(config).await {
             Ok(store) => Ok(Ok(store as Arc<dyn TaskStore>)),
             // Waiting does not mend a store that is set up wrongly: a person has to.
@@ -127,11 +129,11 @@ fn watch_bus(bus: &Bus, dependency: Dependency, shutdown: &Shutdown) {
     });
 }
 
-fn watch_store(store: &Arc<dyn TaskStore>, dependency: Dependency, shutdown: &Shutdown) {
+fn watch_store(store: &Arc<dyn TaskStore>, dependency: Dependency, shutdown: &Shutdown, limit: Duration) {
     let (store, shutdown) = (Arc::clone(store), shutdown.clone());
     tokio::spawn(async move {
         while shutdown.or_stop(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
-            match tokio::time::timeout(ANSWER_LIMIT, store.ping()).await {
+            match tokio::time::timeout(limit, store.ping()).await {
                 Ok(Ok(_)) => dependency.ready(),
                 Ok(Err(error)) => dependency.not_ready(&chain(&error)),
                 Err(_) => dependency.not_ready("Redis does not answer"),

@@ -14,11 +14,6 @@ use crate::keys::{Key, Keys, control};
 use crate::pack::{Packer, Value, unpack};
 use crate::script::{Script, Scripts};
 
-/// Longest wait for an answer; the caller plays the call again with the same nonce.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest wait for a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// Where the store is.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -28,6 +23,22 @@ pub struct Config {
     pub partitions: u16,
     /// Most entries that wait in a partition's outbox before nothing new is admitted.
     pub outbox_max: u64,
+    /// Longest wait for a connection, and for an answer; the caller plays the call again with the same nonce.
+    pub timeout: Duration,
+    /// Percent of `maxmemory` from which nothing new is admitted; the rest is for tasks to end in.
+    pub memory_percent: u8,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            url: "redis://127.0.0.1:6379".into(),
+            partitions: domain::PARTITIONS_DEFAULT,
+            outbox_max: 100_000,
+            timeout: Duration::from_secs(5),
+            memory_percent: 85,
+        }
+    }
 }
 
 /// The task store on Redis.
@@ -36,6 +47,7 @@ pub struct RedisStore {
     pub(crate) scripts: Scripts,
     pub(crate) partitions: u16,
     pub(crate) outbox_max: u64,
+    pub(crate) memory_limit: u64,
     pub(crate) memory: AtomicU64,
     pub(crate) memory_checked: AtomicU64,
     pub(crate) sweep_at: AtomicU64,
@@ -86,12 +98,12 @@ pub(crate) fn failed(error: RedisError) -> Error {
     }
 }
 
-async fn link(url: &str) -> Result<Link, Error> {
+async fn link(url: &str, timeout: Duration) -> Result<Link, Error> {
     if let Some(nodes) = url.strip_prefix("redis+cluster://") {
         let nodes: Vec<_> = nodes.split(',').map(|node| format!("redis://{node}")).collect();
         let client = ClusterClientBuilder::new(nodes)
-            .connection_timeout(CONNECT_TIMEOUT)
-            .response_timeout(ANSWER_TIMEOUT)
+            .connection_timeout(timeout)
+            .response_timeout(timeout)
             .build()
             .map_err(|error| Error::Unusable(error.to_string()))?;
         return client
@@ -103,8 +115,8 @@ async fn link(url: &str) -> Result<Link, Error> {
     let client = redis::Client::open(url).map_err(|error| Error::Unusable(format!("redis.url: {error}")))?;
     let config = ConnectionManagerConfig::new()
         .set_number_of_retries(0)
-        .set_connection_timeout(Some(CONNECT_TIMEOUT))
-        .set_response_timeout(Some(ANSWER_TIMEOUT));
+        .set_connection_timeout(Some(timeout))
+        .set_response_timeout(Some(timeout));
     ConnectionManager::new_with_config(client, config)
         .await
         .map(Link::One)
@@ -118,12 +130,13 @@ impl RedisStore {
     /// [`Error::Unavailable`] where nobody answers: try again. [`Error::Unusable`] where the store is configured so that
     /// it may lose tasks, or has another number of partitions.
     pub async fn open(config: &Config) -> Result<Arc<Self>, Error> {
-        let link = link(&config.url).await?;
+        let link = link(&config.url, config.timeout).await?;
         let mut store = Self {
             link,
             scripts: Scripts::load(),
             partitions: config.partitions,
             outbox_max: config.outbox_max,
+            memory_limit: config.memory_percent.into(),
             memory: AtomicU64::new(0),
             memory_checked: AtomicU64::new(0),
             sweep_at: AtomicU64::new(0),

@@ -30,5 +30,6 @@ mod submit;
 mod sweep;
 mod sweep_plans;
 mod triggers;
+mod window;
 
 pub use connect::{Config, RedisStore};

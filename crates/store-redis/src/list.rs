@@ -4,8 +4,6 @@ use domain::TaskId;
 use store::{Error, Listed, Page, TaskFilter, TaskView};
 
 use crate::connect::RedisStore;
-use crate::keys::Keys;
-use crate::queue::id_of;
 
 /// Tasks looked at for one page before it is answered short.
 const LOOK_MAX: usize = 4_000;
@@ -18,16 +16,16 @@ type Positions = Vec<u64>;
 impl RedisStore {
     pub(crate) async fn list_tasks(&self, filter: &TaskFilter, page: &Page) -> Result<Listed, Error> {
         let limit = page.limit.clamp(1, PAGE_MAX);
-        let trimmed = self.trimmed(filter).await?;
         let mut positions = match &page.cursor {
             Some(cursor) => parse(cursor, self.partitions)?,
-            None => self.ends(filter, &trimmed).await?,
+            None => self.ends(filter).await?,
         };
+        let mut trimmed = vec![0; self.partitions.into()];
         let mut listed = Listed::default();
         let mut looked = 0;
         while listed.items.len() < limit && looked < LOOK_MAX {
             let merged = self
-                .newest(filter, &positions, &trimmed, limit - listed.items.len())
+                .newest(filter, &positions, &mut trimmed, limit - listed.items.len())
                 .await?;
             if merged.is_empty() {
                 return Ok(listed);
@@ -46,71 +44,33 @@ impl RedisStore {
         Ok(listed)
     }
 
-    fn source(filter: &TaskFilter, partition: u16) -> Vec<u8> {
-        let keys = Keys::of(partition);
-        filter
-            .batch
-            .map_or_else(|| keys.named("all"), |batch| keys.batch(Some(batch)))
-    }
-
-    async fn trimmed(&self, filter: &TaskFilter) -> Result<Positions, Error> {
-        let mut trimmed = vec![0; self.partitions.into()];
-        if filter.batch.is_none() {
-            for partition in 0..self.partitions {
-                let count: Option<u64> = self
-                    .ask(
-                        redis::cmd("HGET")
-                            .arg(Keys::of(partition).named("m"))
-                            .arg("trimmed"),
-                    )
-                    .await?;
-                trimmed[usize::from(partition)] = count.unwrap_or(0);
-            }
-        }
-        Ok(trimmed)
-    }
-
-    async fn ends(&self, filter: &TaskFilter, trimmed: &Positions) -> Result<Positions, Error> {
-        let mut ends = Vec::with_capacity(trimmed.len());
-        for (partition, trimmed) in (0..self.partitions).zip(trimmed) {
-            let count: u64 = self
-                .ask(redis::cmd("LLEN").arg(Self::source(filter, partition)))
-                .await?;
-            ends.push(trimmed + count);
+    async fn ends(&self, filter: &TaskFilter) -> Result<Positions, Error> {
+        let mut ends = Vec::with_capacity(self.partitions.into());
+        for partition in 0..self.partitions {
+            ends.push(self.window(partition, filter.batch, 0..0).await?.end);
         }
         Ok(ends)
     }
 
     /// The `most` newest ids before the positions, with their partitions; of each partition a run without a hole.
+    /// Notes how much of each list was trimmed.
     async fn newest(
         &self,
         filter: &TaskFilter,
         positions: &Positions,
-        trimmed: &Positions,
+        trimmed: &mut Positions,
         most: usize,
     ) -> Result<Vec<(u16, TaskId)>, Error> {
         let share = (most / usize::from(self.partitions) + 8) as u64;
         let mut tails: Vec<Vec<TaskId>> = Vec::with_capacity(positions.len());
+        let mut whole = Vec::with_capacity(positions.len());
         for ((partition, position), trimmed) in (0..self.partitions).zip(positions).zip(trimmed) {
-            let end = position.saturating_sub(*trimmed);
-            let mut ids = Vec::new();
-            if end > 0 {
-                let mut command = redis::cmd("LRANGE");
-                command
-                    .arg(Self::source(filter, partition))
-                    .arg(end.saturating_sub(share))
-                    .arg(end - 1);
-                let found: Vec<Vec<u8>> = self.ask(&command).await?;
-                ids = found.iter().map(|id| id_of(id)).collect::<Result<_, _>>()?;
-            }
-            tails.push(ids);
+            let asked = position.saturating_sub(share)..*position;
+            let window = self.window(partition, filter.batch, asked.clone()).await?;
+            *trimmed = window.trimmed;
+            whole.push(asked.start <= window.trimmed);
+            tails.push(window.ids);
         }
-        let whole: Vec<bool> = tails
-            .iter()
-            .zip(positions)
-            .zip(trimmed)
-            .map(|((tail, at), cut)| tail.len() as u64 == at.saturating_sub(*cut))
-            .collect();
         Ok(merge(&mut tails, &whole, most))
     }
 

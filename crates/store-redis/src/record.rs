@@ -11,7 +11,6 @@ use crate::events::of_timeline;
 use crate::header::{decode, decode_timeline};
 use crate::keys::{Key, Keys};
 use crate::pack::Packer;
-use crate::queue::id_of;
 
 const HOUR_MS: Millis = 3_600_000;
 
@@ -57,35 +56,33 @@ impl RedisStore {
         Ok((epoch.unwrap_or(0), position.unwrap_or(0)))
     }
 
-    /// Goes through the list of all tasks, a slice a call.
+    /// Goes through the list of all tasks, a slice a call; the cursor is a position that no trim shifts.
     pub(crate) async fn unrecorded_events(
         &self,
         partition: Partition,
         cursor: u64,
     ) -> Result<(Vec<TaskEvent>, Option<u64>), Error> {
         let keys = Keys::of(partition);
-        let mut command = redis::cmd("LRANGE");
-        command
-            .arg(keys.named("all"))
-            .arg(cursor)
-            .arg(cursor + store::BATCH_MAX as u64 - 1);
-        let ids: Vec<Vec<u8>> = self.ask(&command).await?;
+        let most = store::BATCH_MAX as u64;
+        let window = self.window(partition, None, cursor..cursor + most).await?;
+        // What was trimmed away meanwhile was recorded whole.
+        let next = window.trimmed.max(cursor) + window.ids.len() as u64;
         let mut pipeline = pipe();
-        for id in &ids {
+        for id in &window.ids {
             pipeline
                 .cmd("HMGET")
-                .arg(keys.task(id_of(id)?))
+                .arg(keys.task(*id))
                 .arg("h")
                 .arg("l")
                 .arg("n");
         }
         let records: Vec<Kept> = self.ask_all(&pipeline).await?;
         let mut events = Vec::new();
-        for (id, (header, line, seen)) in ids.iter().zip(records) {
+        for (id, (header, line, seen)) in window.ids.iter().zip(records) {
             let (Some(header), Some(line)) = (header, line) else {
                 continue;
             };
-            let task = decode(id_of(id)?, &header)?;
+            let task = decode(*id, &header)?;
             if seen.as_deref() == Some(task.version.to_string().as_str()) {
                 continue;
             }
@@ -95,8 +92,7 @@ impl RedisStore {
                     .map(|item| of_timeline(&task, item)),
             );
         }
-        let next = (ids.len() == store::BATCH_MAX).then_some(cursor + ids.len() as u64);
-        Ok((events, next))
+        Ok((events, (next < window.end).then_some(next)))
     }
 
     pub(crate) async fn hours_since(&self, since: Millis) -> Result<Vec<(Millis, String, u64)>, Error> {

@@ -95,23 +95,21 @@ impl RedisStore {
 
     async fn trim(&self, partition: Partition, nonce: Nonce) -> Result<(), Error> {
         let keys = Keys::of(partition);
-        let mut pipeline = pipe();
-        pipeline
-            .cmd("LRANGE")
-            .arg(keys.named("all"))
-            .arg(0)
-            .arg(store::BATCH_MAX - 1);
-        pipeline.cmd("HGET").arg(keys.named("m")).arg("trimmed");
-        let (ids, trimmed): (Vec<Vec<u8>>, Option<i64>) = self.ask_all(&pipeline).await?;
-        let Some(first) = ids.first() else { return Ok(()) };
-        if self.record_of(id_of(first)?).await?.is_some() {
+        let head = self.window(partition, None, 0..0).await?.trimmed;
+        let most = store::BATCH_MAX as u64;
+        let window = self.window(partition, None, head..head + most).await?;
+        let Some(first) = window.ids.first() else {
+            return Ok(());
+        };
+        if self.record_of(*first).await?.is_some() {
             return Ok(());
         }
         let mut nonce = nonce;
         nonce[0] ^= 0x80; // another call than the removal
-        let mut verb = Verb::new(partition, nonce, &Origin::default()).int(trimmed.unwrap_or(0));
-        for id in &ids {
-            verb.push([keys.task(id_of(id)?)], id.clone());
+        let trimmed = i64::try_from(window.trimmed).unwrap_or(i64::MAX);
+        let mut verb = Verb::new(partition, nonce, &Origin::default()).int(trimmed);
+        for id in &window.ids {
+            verb.push([keys.task(*id)], id.as_bytes().to_vec());
         }
         self.verb(&self.scripts.trim, verb).await.map(drop)
     }

@@ -80,6 +80,7 @@ scripts! {
     control: &[], Oom::Allow;
     record: &[], Oom::Allow;
     hold: &[], Oom::Allow;
+    window: &[], Oom::Allow;
     put_schedules: &[], Oom::Refuse;
     remove_schedules: &[], Oom::Allow;
     pause_schedules: &[], Oom::Allow;

@@ -9,9 +9,6 @@ use crate::header::{new_header, status};
 use crate::keys::Keys;
 use crate::pack::{Packer, Value};
 
-/// Percent of `maxmemory` from which nothing new is admitted; the rest is for tasks to end in.
-const MEMORY_LIMIT_PERCENT: u64 = 85;
-
 impl RedisStore {
     pub(crate) async fn admit_tasks(
         &self,
@@ -37,11 +34,12 @@ impl RedisStore {
     /// Admits nothing while the memory of Redis is nearly full.
     pub(crate) async fn refuse_full_memory(&self) -> Result<(), Error> {
         let used = self.memory_percent().await;
-        if used < MEMORY_LIMIT_PERCENT {
+        let limit = self.memory_limit;
+        if used < limit {
             return Ok(());
         }
         Err(Error::Full(format!(
-            "the memory of Redis is {used} % full; nothing is admitted from {MEMORY_LIMIT_PERCENT} %"
+            "the memory of Redis is {used} % full; nothing is admitted from {limit} % (limits.memory_percent)"
         )))
     }
 

@@ -17,6 +17,7 @@ async fn open(redis: &RedisServer) -> Arc<RedisStore> {
         url: redis.url(),
         partitions: 4,
         outbox_max: 1_000,
+        ..Config::default()
     })
     .await
     .unwrap()

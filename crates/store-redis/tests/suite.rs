@@ -67,6 +67,7 @@ impl<S: Send + Sync> Harness for Servers<S> {
             url: self.url.clone(),
             partitions: 4,
             outbox_max: 100_000,
+            ..Config::default()
         };
         let store = RedisStore::open(&config).await.unwrap();
         *self.store.lock().unwrap() = Some(Arc::clone(&store));

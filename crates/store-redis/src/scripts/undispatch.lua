@@ -5,14 +5,15 @@
 if first_answer then return repeat_answer() end
 
 local STRIDE = 4
-local items, adds = {}, {}
+local items, adds, seen = {}, {}, {}
 for i = 2, #ARGV do
   local at = K_ITEMS + (i - 2) * STRIDE
   local task = load(KEYS[at], ARGV[i])
-  if task and call('ZSCORE', KEYS[K_DISPATCHED], member(task)) then
+  if task and not seen[task] and call('ZSCORE', KEYS[K_DISPATCHED], member(task)) then
     local h = task.h
     local queue = queue_at(at + 1, h[F_POOL], h[F_TIER], h[F_TYPE])
     if queue then
+      seen[task] = true
       adds[#adds + 1] = { queue.ids, h[F_DUE], member(task) }
       items[#items + 1] = ARGV[i]
     end

@@ -87,7 +87,8 @@ impl Shard {
         let first = first_step(&task, origin);
         self.events.push(event_of(&task, &first));
         self.keep_key(new, task.key_until);
-        self.order.push(new.id);
+        self.order.insert(self.created, new.id);
+        self.created += 1;
         let record = Record {
             task,
             place: Place::Ended,

@@ -16,7 +16,7 @@ pub(super) fn list(state: &State, filter: &TaskFilter, page: &Page, clock: Milli
     let mut found: Vec<((Millis, TaskId), TaskView)> = Vec::new();
     for shard in &state.shards {
         let now = clock.max(shard.now);
-        let views = shard.order.iter().filter_map(|id| shard.view(*id, now));
+        let views = shard.order.values().filter_map(|id| shard.view(*id, now));
         found.extend(
             views
                 .map(|view| ((view.task.create_time, view.task.id), view))

@@ -49,17 +49,16 @@ impl Shard {
     }
 
     pub(super) fn unrecorded(&self, cursor: u64) -> (Vec<TaskEvent>, Option<u64>) {
-        let start = usize::try_from(cursor)
-            .unwrap_or(usize::MAX)
-            .min(self.order.len());
-        let slice = &self.order[start..self.order.len().min(start + BATCH_MAX)];
+        let ids = self.order.range(cursor..);
+        let slice: Vec<_> = ids.take(BATCH_MAX).collect();
         let events = slice
             .iter()
-            .filter_map(|id| self.records.get(id))
+            .filter_map(|(_, id)| self.records.get(id))
             .filter(|record| !record.is_recorded())
             .flat_map(|record| record.timeline.iter().map(|item| event_of(&record.task, item)))
             .collect();
-        let next = (slice.len() == BATCH_MAX).then_some(cursor + BATCH_MAX as u64);
+        let last = slice.last().filter(|_| slice.len() == BATCH_MAX);
+        let next = last.map(|(position, _)| **position + 1);
         (events, next)
     }
 

@@ -41,7 +41,7 @@ impl Shard {
         let Some(record) = self.records.remove(&id) else {
             return;
         };
-        self.order.retain(|other| *other != id);
+        self.order.retain(|_, other| *other != id);
         let task = record.task;
         if let Some(batch) = task.batch_id {
             *self.batch_gone.entry((batch, task.status)).or_default() += 1;

@@ -66,8 +66,9 @@ pub(super) struct Shard {
     /// Writes refused because their lease was lost.
     pub(super) refused: u64,
     pub(super) records: BTreeMap<TaskId, Record>,
-    /// Ids in the order of their creation.
-    pub(super) order: Vec<TaskId>,
+    /// Ids in the order of their creation, by positions that no removal shifts.
+    pub(super) order: BTreeMap<u64, TaskId>,
+    pub(super) created: u64,
     pub(super) keys: HashMap<(String, String), Kept>,
     pub(super) due: BTreeSet<(Millis, TaskId)>,
     pub(super) dispatched: BTreeSet<(Millis, TaskId)>,

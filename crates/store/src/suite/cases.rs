@@ -99,6 +99,7 @@ macro_rules! task_store_cases {
                 an_old_hint_makes_the_task_ready_again,
                 a_claim_needs_a_dispatch,
                 undispatch_puts_back_in_line,
+                an_id_that_is_named_twice_goes_back_once,
                 a_claim_keeps_its_times,
             }
             due {
@@ -257,6 +258,7 @@ macro_rules! task_store_cases {
                 a_new_stream_starts_anew,
                 a_fresh_store_has_recorded_nothing,
                 what_is_not_recorded_is_told_again,
+                what_leaves_meanwhile_shifts_nothing,
             }
             retain {
                 each_status_has_its_age,

@@ -94,6 +94,15 @@ pub async fn undispatch_puts_back_in_line(harness: &dyn Harness) {
     assert_eq!(world.dispatch(64).await, [id, younger]);
 }
 
+/// A task that is named twice in one call goes back once, and is counted once.
+pub async fn an_id_that_is_named_twice_goes_back_once(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let id = world.create(world.task()).await;
+    world.dispatch(1).await;
+    assert_eq!(twice!(world, undispatch(&[id, id])).count, 1);
+    assert_eq!(world.dispatch(64).await, [id]);
+}
+
 /// A claim keeps when the hint was sent, when the task was due and the tier of the hint.
 pub async fn a_claim_keeps_its_times(harness: &dyn Harness) {
     let world = World::new(harness).await;

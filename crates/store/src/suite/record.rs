@@ -202,3 +202,30 @@ pub async fn what_is_not_recorded_is_told_again(harness: &dyn Harness) {
     assert_eq!(record(&world, 1, 2, &told).await.fresh, 65);
     assert_eq!(world.all_unrecorded().await, []);
 }
+
+/// What is removed between two pages shifts nothing: no task with unrecorded transitions is left out.
+pub async fn what_leaves_meanwhile_shifts_nothing(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let rejected = |_| crate::NewTask {
+        rejected: Some("no".into()),
+        ..world.task()
+    };
+    let old: Vec<_> = (0..crate::BATCH_MAX).map(rejected).collect();
+    world.admit_all(&old).await;
+    world.record_outbox(1).await;
+    let new: Vec<_> = (0..2 * crate::BATCH_MAX).map(|_| world.task()).collect();
+    for part in new.chunks(crate::BATCH_MAX) {
+        world.admit_all(part).await;
+    }
+    let first = world.store.unrecorded(world.partition, 0).await.unwrap();
+    world.pass(2_000).await;
+    while world.retain_after(1_000).await.tasks > 0 {}
+    let (mut told, mut cursor) = first;
+    while let Some(at) = cursor {
+        let (more, next) = world.store.unrecorded(world.partition, at).await.unwrap();
+        told.extend(more);
+        cursor = next;
+    }
+    let told: Vec<_> = told.iter().map(|event| event.task_id).collect();
+    assert_eq!(told, new.iter().map(|task| task.id).collect::<Vec<_>>());
+}
