@@ -82,6 +82,16 @@ impl Town {
         assert!(answer.status.is_success(), "{}", answer.text());
         answer.json()["task_id"].as_str().unwrap().to_owned()
     }
+
+    /// How many tasks there are, of every status.
+    pub(crate) async fn tasks(&self) -> u64 {
+        let answer = self.api.get("/api/v1/stats").await.unwrap();
+        let stats = answer.json();
+        let counts = stats["tasks"]
+            .as_object()
+            .unwrap_or_else(|| panic!("{}", answer.text()));
+        counts.values().filter_map(Value::as_u64).sum()
+    }
 }
 
 fn role_with(
