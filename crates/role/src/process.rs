@@ -4,7 +4,7 @@ use std::{error::Error as StdError, process::ExitCode, sync::Arc, time::Duration
 
 use messaging::Bus;
 use runtime::{Config, Health, Shutdown};
-use store::TaskStore;
+use store::PlanStore;
 use telemetry::Metrics;
 
 use crate::{Args, Error, Wiring, chain, settings, wiring};
@@ -54,7 +54,7 @@ impl Process {
     ///
     /// # Errors
     /// When the store is set up so that waiting does not mend it.
-    pub async fn store(&self) -> Result<Option<Arc<dyn TaskStore>>, Error> {
+    pub async fn store(&self) -> Result<Option<Arc<dyn PlanStore>>, Error> {
         wiring::store(self).await
     }
 

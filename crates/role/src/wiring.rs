@@ -7,7 +7,7 @@ use std::time::Duration;
 use admission::Types;
 use messaging::{Announcer, Bus};
 use runtime::{Config, Dependency, Health, Shutdown};
-use store::TaskStore;
+use store::{PlanStore, TaskStore};
 use store_redis::RedisStore;
 use telemetry::Metrics;
 
@@ -36,6 +36,8 @@ pub struct Wiring {
     pub metrics: Metrics,
     /// The task state.
     pub store: Arc<dyn TaskStore>,
+    /// The same with the plan table.
+    pub plans: Arc<dyn PlanStore>,
     /// The way of messages.
     pub bus: Bus,
     /// The task types.
@@ -86,7 +88,7 @@ pub(crate) async fn bus(process: &Process) -> Result<Bus, Error> {
     Ok(bus)
 }
 
-pub(crate) async fn store(process: &Process) -> Result<Option<Arc<dyn TaskStore>>, Error> {
+pub(crate) async fn store(process: &Process) -> Result<Option<Arc<dyn PlanStore>>, Error> {
     let (config, dependency) = (redis_config(&process.config), process.health.dependency("redis"));
     let Some(store) = open_store(&config, &dependency, &process.shutdown).await? else {
         return Ok(None);
@@ -99,10 +101,10 @@ async fn open_store(
     config: &store_redis::Config,
     dependency: &Dependency,
     shutdown: &Shutdown,
-) -> Result<Option<Arc<dyn TaskStore>>, store::Error> {
+) -> Result<Option<Arc<dyn PlanStore>>, store::Error> {
     let opened = runtime::reconnect(dependency, shutdown, config.timeout + MARGIN, || async {
         match RedisStore::open(config).await {
-            Ok(store) => Ok(Ok(store as Arc<dyn TaskStore>)),
+            Ok(store) => Ok(Ok(store as Arc<dyn PlanStore>)),
             // Waiting does not mend a store that is set up wrongly: a person has to.
             Err(error @ store::Error::Unusable(_)) => Ok(Err(error)),
             Err(error) => Err(chain(&error)),
@@ -129,7 +131,7 @@ fn watch_bus(bus: &Bus, dependency: Dependency, shutdown: &Shutdown) {
     });
 }
 
-fn watch_store(store: &Arc<dyn TaskStore>, dependency: Dependency, shutdown: &Shutdown, limit: Duration) {
+fn watch_store(store: &Arc<dyn PlanStore>, dependency: Dependency, shutdown: &Shutdown, limit: Duration) {
     let (store, shutdown) = (Arc::clone(store), shutdown.clone());
     tokio::spawn(async move {
         while shutdown.or_stop(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
@@ -143,7 +145,8 @@ fn watch_store(store: &Arc<dyn TaskStore>, dependency: Dependency, shutdown: &Sh
 }
 
 impl Wiring {
-    pub(crate) fn new(process: Process, store: Arc<dyn TaskStore>, bus: Bus) -> Self {
+    pub(crate) fn new(process: Process, plans: Arc<dyn PlanStore>, bus: Bus) -> Self {
+        let store: Arc<dyn TaskStore> = plans.clone();
         Self {
             types: Types::new(Arc::clone(&store)),
             config: process.config,
@@ -152,6 +155,7 @@ impl Wiring {
             metrics: process.metrics,
             shutdown: process.shutdown,
             store,
+            plans,
             bus,
         }
     }

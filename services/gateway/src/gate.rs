@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use admission::{Limits, TypeTable, Types};
 use axum::{extract::FromRequestParts, http::request::Parts};
 use messaging::{Announcer, Bus, Publisher};
-use store::{Origin, TaskStore};
+use store::{Origin, PlanStore};
 use telemetry::Metrics;
 
 use crate::{body::Room, credit::Credit, refusal::Refusal};
@@ -18,7 +18,7 @@ const ACTOR_BYTES: usize = 100;
 /// The store and the ways out of it. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Gate {
-    pub(crate) store: Arc<dyn TaskStore>,
+    pub(crate) store: Arc<dyn PlanStore>,
     pub(crate) types: Types,
     pub(crate) announcer: Announcer,
     pub(crate) bus: Bus,

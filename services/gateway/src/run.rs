@@ -9,7 +9,7 @@ use std::{
 use admission::{Limits, Types};
 use messaging::{Announcer, Bus};
 use runtime::{Config, Dependency, Health, ServeError, Serving, Shutdown, Tasks, health_router, serve};
-use store::TaskStore;
+use store::{PlanStore, TaskStore};
 use telemetry::Metrics;
 use thiserror::Error;
 
@@ -118,7 +118,7 @@ impl Gateway {
     /// A loop that ended before its time.
     pub async fn run(
         self,
-        store: impl Future<Output = Option<Arc<dyn TaskStore>>>,
+        store: impl Future<Output = Option<Arc<dyn PlanStore>>>,
         shutdown: Shutdown,
     ) -> Result<(), Error> {
         let Some(Some(store)) = shutdown.or_stop(store).await else {
@@ -150,19 +150,15 @@ impl Gateway {
         }
     }
 
-    fn gate(&self, store: Arc<dyn TaskStore>) -> Gate {
+    fn gate(&self, store: Arc<dyn PlanStore>) -> Gate {
+        let tasks: Arc<dyn TaskStore> = store.clone();
         let Parts {
             bus, metrics, node, ..
         } = &self.parts;
         let publisher = bus.publisher();
         Gate {
-            types: Types::new(Arc::clone(&store)),
-            announcer: Announcer::new(
-                Arc::clone(&store),
-                publisher.clone(),
-                metrics.clone(),
-                node.as_str(),
-            ),
+            types: Types::new(Arc::clone(&tasks)),
+            announcer: Announcer::new(tasks, publisher.clone(), metrics.clone(), node.as_str()),
             store,
             bus: bus.clone(),
             publisher,
@@ -181,7 +177,7 @@ impl Gateway {
 pub async fn run(
     config: &Config,
     parts: Parts,
-    store: impl Future<Output = Option<Arc<dyn TaskStore>>>,
+    store: impl Future<Output = Option<Arc<dyn PlanStore>>>,
     shutdown: Shutdown,
 ) -> Result<(), Error> {
     Gateway::bind(config, parts).await?.run(store, shutdown).await

@@ -105,7 +105,7 @@ async fn open_gateway(wiring: &Wiring, tasks: &mut Tasks) -> anyhow::Result<Sock
         ..
     } = wiring.named("gateway");
     let gateway = roles::bind(&config, bus, &metrics, &health, &node).await?;
-    let (address, store) = (gateway.address(), Arc::clone(&wiring.store));
+    let (address, store) = (gateway.address(), Arc::clone(&wiring.plans));
     let shutdown = wiring.shutdown.clone();
     tasks.try_spawn("gateway", async move {
         let ran = gateway.run(std::future::ready(Some(store)), shutdown).await;

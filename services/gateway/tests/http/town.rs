@@ -70,7 +70,7 @@ impl Town {
         let address = gateway.address();
         let store = Arc::new(Model::new(PARTITIONS, Clock::real()));
         let shutdown = Shutdown::new();
-        let served: Arc<dyn TaskStore> = store.clone();
+        let served: Arc<dyn store::PlanStore> = store.clone();
         let opened = std::future::ready(Some(served));
         let running = tokio::spawn(gateway.run(opened, shutdown.clone()));
         let api = Api::new(&format!("http://{address}"));

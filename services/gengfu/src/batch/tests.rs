@@ -9,7 +9,7 @@ use gateway::{Gateway, Parts};
 use messaging::Bus;
 use runtime::{Config, Health, Shutdown};
 use serde_json::Value;
-use store::{Clock, Model, TaskStore};
+use store::{Clock, Model, PlanStore};
 use telemetry::Metrics;
 use tokio::task::JoinHandle;
 
@@ -53,7 +53,7 @@ impl Town {
         };
         let gateway = Gateway::bind(&config, parts).await.unwrap();
         let client = Client::new(&Global::at(&format!("http://{}", gateway.address()))).unwrap();
-        let store: Arc<dyn TaskStore> = Arc::new(Model::new(4, Clock::real()));
+        let store: Arc<dyn PlanStore> = Arc::new(Model::new(4, Clock::real()));
         let shutdown = Shutdown::new();
         let running = tokio::spawn(gateway.run(std::future::ready(Some(store)), shutdown.clone()));
         let town = Self {
