@@ -14,7 +14,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::Partition;
 use proto::Message;
-use store::{OutboxEntry, TaskStore};
+use store::{NewTask, OutboxEntry, TaskStore};
 use telemetry::Metrics;
 use tokio::sync::mpsc;
 
@@ -89,7 +89,22 @@ impl Announcer {
     /// where too much waits already, the entry is left to the sweep.
     pub fn announce(&self, entry: Option<OutboxEntry>) {
         let Some(entry) = entry else { return };
-        observe::observe(&entry.events, &self.node, &self.metrics);
+        observe::observe(&entry.events, &self.node, &self.metrics, |_| None);
+        self.hand_over(entry);
+    }
+
+    /// As [`Announcer::announce`], for what came of admitting `tasks`: their traces link to their callers' own.
+    pub fn announce_admitted(&self, entry: Option<OutboxEntry>, tasks: &[NewTask]) {
+        let Some(entry) = entry else { return };
+        let link = |id| {
+            let task = tasks.iter().find(|task| task.id == id)?;
+            telemetry::parse_traceparent(&task.trace_link).ok()
+        };
+        observe::observe(&entry.events, &self.node, &self.metrics, link);
+        self.hand_over(entry);
+    }
+
+    fn hand_over(&self, entry: OutboxEntry) {
         let partition = entry.partition;
         let entry = entry_to_wire(entry);
         let Some(place) = self.room.take(entry.encoded_len()) else {

@@ -157,7 +157,7 @@ async fn admit_part(
     };
     let call = |nonce| dispatcher.parts.store.admit(partition, nonce, &origin, tasks);
     let reply = store::playing::answered(ADMIT_LIMIT, call).await?;
-    dispatcher.parts.announcer.announce(reply.outbox);
+    dispatcher.parts.announcer.announce_admitted(reply.outbox, tasks);
     for (task, admitted) in tasks.iter().zip(&reply.items) {
         if let Admitted::Created {
             hint: Hint::Ready, ..

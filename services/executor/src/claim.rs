@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{Partition, TaskId, Tier};
+use domain::{Partition, Task, TaskId, Tier};
 use messaging::WorkMessage;
 use store::{Claim, ClaimItem, Claimed};
+use telemetry::{Stage, TaskSpan};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{Executor, attempt, end::Ends};
@@ -102,6 +103,7 @@ async fn claim_all(
     for (claimed, permit) in reply.items.into_iter().zip(permits) {
         match claimed {
             Claimed::Run { task, payload } => {
+                trace_dispatch(&task);
                 attempt::start(executor, partition, *task, payload, permit, ends)
             }
             Claimed::Refused(why) => tracing::debug!(why = why.as_str(), "a claim was refused"),
@@ -109,6 +111,22 @@ async fn claim_all(
         }
     }
     true
+}
+
+/// The dispatch that led to this claim. Only now its attempt is known, and that it led to anything: a hint may be lost
+/// and the task dispatched again.
+fn trace_dispatch(task: &Task) {
+    if task.sampled && telemetry::traces_on() {
+        let us = |ms: i64| ms.saturating_mul(1_000);
+        let (id, attempt) = (task.id, task.attempt);
+        let (sent, claimed) = (us(task.dispatched_at), us(task.claimed_at));
+        let span = TaskSpan::new(id, Stage::Dispatch, attempt, sent, claimed);
+        telemetry::record_span(
+            span.with("gengfu.task_type", task.task_type.clone())
+                .with("gengfu.pool", task.pool.clone())
+                .with("gengfu.tier", task.effective_tier.as_str()),
+        );
+    }
 }
 
 fn halves(nonce: [u8; 16]) -> [[u8; 8]; 2] {

@@ -90,7 +90,7 @@ impl Gate {
             Ok(reply) => {
                 self.count(&tasks, &reply, source);
                 self.hint(partition, &tasks, &reply).await;
-                self.announcer.announce(reply.outbox);
+                self.announcer.announce_admitted(reply.outbox, &tasks);
                 reply.items.into_iter().map(Ok).collect()
             }
             Err(error) => {

@@ -1,11 +1,16 @@
 //! What this process shows of the transitions that it made: a log line, metrics, spans.
 
-use domain::{ErrorClass, Status};
+use domain::{ErrorClass, Status, TaskId};
 use store::TaskEvent;
-use telemetry::{LogStage, Metrics, Stage, StageLine, TaskSpan};
+use telemetry::{LogStage, Metrics, Stage, StageLine, TaskSpan, TraceParent};
 
-/// Shows the events of one call, in order. Never waits.
-pub(super) fn observe(events: &[TaskEvent], node: &str, metrics: &Metrics) {
+/// Shows the events of one call, in order. Never waits. `link` knows the callers' own traces of new tasks.
+pub(super) fn observe(
+    events: &[TaskEvent],
+    node: &str,
+    metrics: &Metrics,
+    link: impl Fn(TaskId) -> Option<TraceParent>,
+) {
     let traced = telemetry::traces_on();
     let mut before: Option<&TaskEvent> = None;
     for event in events {
@@ -13,7 +18,7 @@ pub(super) fn observe(events: &[TaskEvent], node: &str, metrics: &Metrics) {
         let same_task = before.filter(|before| before.task_id == event.task_id);
         count(event, same_task.and_then(|before| before.error_class), metrics);
         if traced {
-            spans(event, telemetry::record_span);
+            spans(event, &link, telemetry::record_span);
         }
         before = Some(event);
     }
@@ -93,10 +98,10 @@ fn ends_run(event: &TaskEvent) -> bool {
 
 /// The spans that an event closes. Of a task that is not sampled only failed attempts leave any; the recorder adds
 /// what is around them.
-fn spans(event: &TaskEvent, mut record: impl FnMut(TaskSpan)) {
+fn spans(event: &TaskEvent, link: impl Fn(TaskId) -> Option<TraceParent>, mut record: impl FnMut(TaskSpan)) {
     let failed = matches!(event.to, Status::Failed | Status::Timeout);
     if event.version == 1 && event.sampled {
-        accepted(event, &mut record);
+        accepted(event, link(event.task_id), &mut record);
     } else if claims(event) && event.sampled {
         record(claim(event, event.at));
     } else if ends_run(event) && (event.sampled || failed) {
@@ -109,7 +114,7 @@ fn spans(event: &TaskEvent, mut record: impl FnMut(TaskSpan)) {
 }
 
 /// The root, from the moment the id was made, and the store's part of it.
-fn accepted(event: &TaskEvent, record: &mut impl FnMut(TaskSpan)) {
+fn accepted(event: &TaskEvent, link: Option<TraceParent>, record: &mut impl FnMut(TaskSpan)) {
     let made = event.task_id.made_at().min(event.at);
     let root = if event.schedule_id.is_empty() {
         Stage::Submit
@@ -122,7 +127,7 @@ fn accepted(event: &TaskEvent, record: &mut impl FnMut(TaskSpan)) {
             event,
         )
     };
-    record(span(root));
+    record(span(root).linked(link));
     let admit = span(Stage::Admit);
     record(match event.to {
         Status::Dead => admit.failed(event.error_code.clone()),
@@ -185,7 +190,7 @@ mod tests {
 
     fn spans_of(event: &TaskEvent) -> Vec<TaskSpan> {
         let mut found = Vec::new();
-        spans(event, |span| found.push(span));
+        spans(event, |_| None, |span| found.push(span));
         found
     }
 
@@ -241,7 +246,7 @@ mod tests {
             (Some(Success), Success),
         ];
         let events: Vec<_> = steps.into_iter().map(|(from, to)| event(from, to)).collect();
-        observe(&events, "n1", &metrics);
+        observe(&events, "n1", &metrics, |_| None);
         let text = metrics.render();
         for line in [
             r#"gengfu_tasks_total{type="room.notify",status="success"} 1"#,
@@ -314,5 +319,26 @@ mod tests {
         born.schedule_id.clear();
         assert_eq!(root(&born), Stage::Submit);
         assert_eq!(spans_of(&born)[1].stage, Stage::Admit);
+    }
+    #[test]
+    fn the_root_links_to_the_callers_own_trace_and_nothing_else_does() {
+        let caller = TraceParent {
+            trace_id: 5,
+            span_id: 6,
+            sampled: true,
+        };
+        let born = TaskEvent {
+            version: 1,
+            ..event(None, Status::Pending)
+        };
+        let mut links = Vec::new();
+        spans(
+            &born,
+            |id| (id == born.task_id).then_some(caller),
+            |span| {
+                links.push((span.stage, span.link));
+            },
+        );
+        assert_eq!(links, [(Stage::Trigger, Some(caller)), (Stage::Admit, None)]);
     }
 }
