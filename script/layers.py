@@ -45,7 +45,9 @@ IMPURE = re.compile(r"^(tokio|redis|async-nats|nats|reqwest|hyper|axum|mio)$")
 ONLY_IN = [
     (re.compile(r"^redis$"), {"gengfu-store-redis"}),
     (re.compile(r"^async-nats$"), {"gengfu-messaging"}),
-    (re.compile(r"^opentelemetry(_sdk|-.*)?$"), {"gengfu-telemetry"}),
+    (re.compile(r"^opentelemetry(_sdk|-(?!proto$).*)?$"), {"gengfu-telemetry"}),
+    # The tests read what was sent.
+    (re.compile(r"^opentelemetry-proto$"), {"gengfu-telemetry", HARNESS}),
 ]
 
 

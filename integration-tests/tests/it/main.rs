@@ -8,4 +8,5 @@ mod demo;
 mod dev;
 mod harness;
 mod kills;
+mod spans;
 mod town;
