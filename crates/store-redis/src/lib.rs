@@ -5,6 +5,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod batch;
 mod connect;
 mod control;
 mod due;

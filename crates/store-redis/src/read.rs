@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashSet};
 
 use bytes::Bytes;
-use domain::{Partition, Status, SubState, Task, TaskId, Tier, TimelineItem};
+use domain::{Partition, SubState, Task, TaskId, Tier, TimelineItem};
 use redis::pipe;
-use store::{BatchCounts, Error, PartitionStats, QueueStats, TaskView};
+use store::{Error, PartitionStats, QueueStats, TaskView};
 
 use crate::connect::RedisStore;
 use crate::header::{decode, decode_timeline, status};
@@ -159,30 +159,6 @@ impl RedisStore {
             .ask(redis::cmd("HGET").arg(key).arg(format!("g{attempt}")))
             .await?;
         Ok(Some((attempt, text.unwrap_or_default().into())))
-    }
-
-    pub(crate) async fn batch_counts(&self, batch: TaskId) -> Result<Option<BatchCounts>, Error> {
-        let mut counts = BatchCounts::default();
-        for partition in 0..self.partitions {
-            let mut command = redis::cmd("HMGET");
-            command.arg(Keys::of(partition).named("bc"));
-            for status in Status::ALL {
-                command.arg(
-                    [
-                        batch.as_bytes().as_slice(),
-                        format!("|{}", status as u8).as_bytes(),
-                    ]
-                    .concat(),
-                );
-            }
-            let found: Vec<Option<i64>> = self.ask(&command).await?;
-            for (status, count) in Status::ALL.into_iter().zip(found) {
-                let count = u64::try_from(count.unwrap_or(0)).unwrap_or(0);
-                *counts.by_status.entry(status.as_str()).or_default() += count;
-                counts.total += count;
-            }
-        }
-        Ok((counts.total > 0).then_some(counts))
     }
 
     pub(crate) async fn partition_stats(&self, partition: Partition) -> Result<PartitionStats, Error> {

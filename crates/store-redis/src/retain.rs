@@ -4,6 +4,7 @@ use domain::{Partition, Status};
 use redis::pipe;
 use store::{Error, Nonce, Origin, Removed, Retention};
 
+use crate::batch::left_key;
 use crate::connect::{RedisStore, Verb};
 use crate::keys::Keys;
 use crate::pack::{Packer, Value};
@@ -36,6 +37,7 @@ impl RedisStore {
                 .int(retention.cancelled_ms)
                 .int(retention.dead_ms)
                 .int(count);
+            verb.keys = vec![left_key(&keys)];
             for ((id, task), (member, list, ended)) in ids.iter().zip(&records).zip(&candidates) {
                 let key = task.as_ref().map_or_else(
                     || keys.idempotency("", ""),
@@ -61,6 +63,7 @@ impl RedisStore {
             removed.more = removed.tasks + said(b"gone") == frame.items.len();
         }
         self.trim(partition, nonce).await?;
+        self.forget_batches(partition, nonce).await?;
         Ok(removed)
     }
 

@@ -81,6 +81,9 @@ scripts! {
     record: &[], Oom::Allow;
     hold: &[], Oom::Allow;
     window: &[], Oom::Allow;
+    seal: &[], Oom::Refuse;
+    follow: &[], Oom::Allow;
+    forget: &[], Oom::Allow;
     put_schedules: &[], Oom::Refuse;
     remove_schedules: &[], Oom::Allow;
     pause_schedules: &[], Oom::Allow;

@@ -4,9 +4,10 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use domain::{Millis, Partition, TaskId, TimelineItem, Token, TypeSpec};
 use store::{
-    Admitted, BatchCounts, Claim, Claimed, Dispatch, Dispatched, Error, Failure, Finish, Heartbeat, Listed,
-    NewTask, Nonce, Operation, Origin, OutboxEntry, Page, PartitionStats, QueueStats, Recorded, Released,
-    Removed, Reply, Retention, TaskEvent, TaskFilter, TaskStore, TaskView, Verdict,
+    Admitted, BatchCounts, Claim, Claimed, Dispatch, Dispatched, EndedBatches, Error, Failure, Finish,
+    Heartbeat, Listed, NewTask, Nonce, Operation, Origin, OutboxEntry, Page, PartitionStats, QueueStats,
+    Recorded, Released, Removed, Reply, Retention, Seal, Sealed, TaskEvent, TaskFilter, TaskStore, TaskView,
+    Verdict,
 };
 
 use crate::connect::RedisStore;
@@ -201,7 +202,28 @@ impl TaskStore for RedisStore {
     }
 
     async fn batch(&self, batch: TaskId) -> Result<Option<BatchCounts>, Error> {
-        self.batch_counts(batch).await
+        let counts = self.counts_of(&[batch]).await?.pop();
+        Ok(counts.filter(|counts| counts.total > 0))
+    }
+
+    async fn seal(&self, nonce: Nonce, origin: &Origin, batch: TaskId, seal: &Seal) -> Result<Sealed, Error> {
+        self.seal_batch(nonce, origin, batch, seal).await
+    }
+
+    async fn sealed(&self, batch: TaskId) -> Result<Option<Sealed>, Error> {
+        self.sealed_batch(batch).await
+    }
+
+    async fn ended_batches(
+        &self,
+        partition: Partition,
+        after: Option<TaskId>,
+    ) -> Result<EndedBatches, Error> {
+        self.ended_batches_of(partition, after).await
+    }
+
+    async fn follow(&self, nonce: Nonce, batch: TaskId, task: TaskId) -> Result<Option<TaskId>, Error> {
+        self.follow_batch(nonce, batch, task).await
     }
 
     async fn stats(&self, partition: Partition) -> Result<PartitionStats, Error> {

@@ -7,6 +7,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod batch;
 mod error;
 mod event;
 mod model;
@@ -21,6 +22,7 @@ pub mod suite;
 mod trait_;
 mod verbs;
 
+pub use batch::{BATCH_KEEP_MS, BatchCounts, EndedBatch, EndedBatches, Seal, Sealed};
 pub use error::Error;
 pub use event::{OutboxEntry, TaskEvent};
 pub use model::{Clock, Model};
@@ -30,7 +32,7 @@ pub use plan_verbs::{
     Calendar, DueSchedules, LastFired, LastTrigger, LiveTask, Pause, Plan, PlanRefusal, PlanState,
     PlanVerdict, Put, PutHow, PutSchedule, ScheduleView, Seen,
 };
-pub use read::{BatchCounts, Listed, Page, PartitionStats, QueueStats, TaskFilter, TaskView};
+pub use read::{Listed, Page, PartitionStats, QueueStats, TaskFilter, TaskView};
 pub use trait_::TaskStore;
 pub use verbs::{
     Admitted, Claim, ClaimItem, Claimed, Dispatch, Dispatched, Failure, Finish, Heartbeat, Hint, NewTask,

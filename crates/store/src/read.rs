@@ -59,27 +59,6 @@ pub struct Listed {
     pub next: Option<String>,
 }
 
-/// Tasks of a batch by status.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BatchCounts {
-    /// Tasks in all.
-    pub total: u64,
-    /// By status; absent is 0.
-    pub by_status: BTreeMap<&'static str, u64>,
-}
-
-impl BatchCounts {
-    /// Whether every task is terminal.
-    #[must_use]
-    pub fn finished(&self) -> bool {
-        let ended: u64 = Status::TERMINAL
-            .iter()
-            .filter_map(|status| self.by_status.get(status.as_str()))
-            .sum();
-        ended == self.total
-    }
-}
-
 /// The ready queue of one pool and tier in one partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueStats {

@@ -5,9 +5,9 @@ use bytes::Bytes;
 use domain::{Millis, Partition, TaskId, TimelineItem, Token, TypeSpec};
 
 use crate::{
-    Admitted, BatchCounts, Claim, Claimed, Dispatch, Dispatched, Error, Failure, Finish, Heartbeat, Listed,
-    NewTask, Nonce, Operation, Origin, OutboxEntry, Page, PartitionStats, QueueStats, Recorded, Released,
-    Removed, Reply, Retention, TaskEvent, TaskFilter, TaskView, Verdict,
+    Admitted, BatchCounts, Claim, Claimed, Dispatch, Dispatched, EndedBatches, Error, Failure, Finish,
+    Heartbeat, Listed, NewTask, Nonce, Operation, Origin, OutboxEntry, Page, PartitionStats, QueueStats,
+    Recorded, Released, Removed, Reply, Retention, Seal, Sealed, TaskEvent, TaskFilter, TaskView, Verdict,
 };
 
 /// The authoritative task state. Verbs that change tasks work on one partition; a call with tasks of another is
@@ -122,7 +122,8 @@ pub trait TaskStore: Send + Sync + 'static {
     /// Removes entries that the stream has.
     async fn outbox_remove(&self, partition: Partition, ids: &[String]) -> Result<(), Error>;
 
-    /// Removes terminal tasks that are old and recorded. At most one batch a call.
+    /// Removes terminal tasks that are old and recorded, and the counts of batches whose last task left
+    /// [`crate::BATCH_KEEP_MS`] ago. At most one batch a call.
     async fn retain(
         &self,
         partition: Partition,
@@ -154,6 +155,22 @@ pub trait TaskStore: Send + Sync + 'static {
         cursor: u64,
     ) -> Result<(Vec<TaskEvent>, Option<u64>), Error>;
 
+    /// Says how many rows a batch has in all and what follows it; its id's partition is its home. The first word stands:
+    /// the answer is what holds now.
+    async fn seal(&self, nonce: Nonce, origin: &Origin, batch: TaskId, seal: &Seal) -> Result<Sealed, Error>;
+
+    /// What was said of a batch by [`Self::seal`].
+    async fn sealed(&self, batch: TaskId) -> Result<Option<Sealed>, Error>;
+
+    /// The sealed batches at home in a partition whose rows have all ended and which nothing followed yet, in the order
+    /// of their ids, after `after`. At most one batch of them is looked at in a call.
+    async fn ended_batches(&self, partition: Partition, after: Option<TaskId>)
+    -> Result<EndedBatches, Error>;
+
+    /// Notes the task that followed a batch. The first word stands: the answer is what holds now, none where the batch
+    /// was never sealed.
+    async fn follow(&self, nonce: Nonce, batch: TaskId, task: TaskId) -> Result<Option<TaskId>, Error>;
+
     /// Takes or renews a duty lease, such as the recorder's of a partition; whether `owner` has it.
     async fn hold(&self, duty: &str, owner: &str, ttl_ms: i64) -> Result<bool, Error>;
 
@@ -169,7 +186,7 @@ pub trait TaskStore: Send + Sync + 'static {
     /// Tasks, newest first.
     async fn list(&self, filter: &TaskFilter, page: &Page) -> Result<Listed, Error>;
 
-    /// Tasks of a batch by status; none if there is no such batch.
+    /// Tasks of a batch by status, those that were removed too; none if there is no such batch.
     async fn batch(&self, batch: TaskId) -> Result<Option<BatchCounts>, Error>;
 
     /// Counts of a partition.

@@ -74,7 +74,8 @@ local function step(task, to, why, wait_ms, run_ms, delay_ms)
     if from > 0 then bump(counts, h[F_TYPE] .. '|' .. from, -1) end
     bump(counts, h[F_TYPE] .. '|' .. to, 1)
     if h[F_BATCH] ~= '' then
-      if from > 0 then bump(batches, h[F_BATCH] .. '|' .. from, -1) end
+      -- Under 0 stand the tasks of the batch that were not removed yet.
+      bump(batches, h[F_BATCH] .. '|' .. from, from > 0 and -1 or 1)
       bump(batches, h[F_BATCH] .. '|' .. to, 1)
     end
   end

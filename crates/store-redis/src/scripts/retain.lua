@@ -1,10 +1,11 @@
 -- Removes terminal tasks that are old and recorded, and what the lists keep of them.
--- KEYS: partition, then per item: task, idempotency key
+-- KEYS: partition, batches that may be forgotten, then per item: task, idempotency key
 -- ARGV: common {actor, node, reason, success_ms, cancelled_ms, dead_ms, count}, then per item {id, list it stands in (a status), finished, member}
 -- Returns: {packed {now, '', items 'removed' | 'gone' | why not}, ''}
 if first_answer then return repeat_answer() end
 
 local STRIDE = 2
+local LEFT = KEYS[K_ITEMS]
 local KEEP_MS = { [S_SUCCESS] = common[4], [S_CANCELLED] = common[5], [S_DEAD] = common[6] }
 local LIST = { [S_SUCCESS] = KEYS[K_SUCCESS], [S_CANCELLED] = KEYS[K_CANCELLED] }
 local items, removals, pops, blocked = {}, {}, {}, {}
@@ -27,7 +28,7 @@ local function judge(task, from, finished)
 end
 
 for i = 2, #ARGV do
-  local at = K_ITEMS + (i - 2) * STRIDE
+  local at = K_ITEMS + 1 + (i - 2) * STRIDE
   local item = unpack_one(ARGV[i])
   local from = item[2]
   local said = blocked[from] and 'young' or nil
@@ -55,6 +56,9 @@ for _, removal in ipairs(removals) do
   end
   call('UNLINK', task.key)
   bump(counts, h[F_TYPE] .. '|' .. h[F_STATUS], -1)
+  if h[F_BATCH] ~= '' and call('HINCRBY', KEYS[K_BATCHES], h[F_BATCH] .. '|0', -1) <= 0 then
+    call('ZADD', LEFT, now, h[F_BATCH])
+  end
 end
 for _, list in ipairs(pops) do call('LPOP', list) end
 return commit(items)

@@ -3,6 +3,7 @@
 //! It is the oracle of the conformance suite and a store for tests of services. Nothing survives it.
 
 mod admit;
+mod batch;
 mod claim;
 mod clock;
 mod control;

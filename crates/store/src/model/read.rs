@@ -1,9 +1,9 @@
 //! Counts.
 
-use domain::{Status, TaskId, Tier};
+use domain::Tier;
 
 use super::shard::Shard;
-use crate::{BatchCounts, PartitionStats, QueueStats};
+use crate::{PartitionStats, QueueStats};
 
 impl Shard {
     pub(super) fn stats(&self, clock: i64) -> PartitionStats {
@@ -38,20 +38,5 @@ impl Shard {
                 }
             })
             .collect()
-    }
-
-    /// Adds this partition's tasks of a batch, those that were removed too.
-    pub(super) fn add_batch(&self, batch: TaskId, counts: &mut BatchCounts) {
-        let mut add = |status: Status, by: u64| {
-            counts.total += by;
-            *counts.by_status.entry(status.as_str()).or_default() += by;
-        };
-        let living = self
-            .records
-            .values()
-            .filter(|record| record.task.batch_id == Some(batch));
-        living.for_each(|record| add(record.task.status, 1));
-        let gone = self.batch_gone.iter().filter(|((of, _), _)| *of == batch);
-        gone.for_each(|((_, status), by)| add(*status, *by));
     }
 }

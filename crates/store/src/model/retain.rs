@@ -44,7 +44,7 @@ impl Shard {
         self.order.retain(|_, other| *other != id);
         let task = record.task;
         if let Some(batch) = task.batch_id {
-            *self.batch_gone.entry((batch, task.status)).or_default() += 1;
+            self.leave_batch(batch, task.status);
         }
         let key = (task.task_type, task.idempotency_key);
         if task.key_until <= self.now {

@@ -11,7 +11,7 @@ use domain::{
 use super::nonces::Nonces;
 use super::plan::{Ledger, Schedule};
 use super::queue::Line;
-use crate::{Origin, OutboxEntry, Reply, TIMELINE_MAX, TaskEvent, TaskView, Verdict};
+use crate::{Origin, OutboxEntry, Reply, Sealed, TIMELINE_MAX, TaskEvent, TaskView, Verdict};
 
 /// The one index in which a task stands, with its score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +82,10 @@ pub(super) struct Shard {
     pub(super) nonces: Nonces,
     /// Tasks of a batch that were removed, by their last status.
     pub(super) batch_gone: BTreeMap<(TaskId, Status), u64>,
+    /// When the last task of a batch was removed here, or when it was last looked whether the batch can be forgotten.
+    pub(super) batch_left: BTreeMap<TaskId, Millis>,
+    /// What was said of the batches that are at home here.
+    pub(super) seals: BTreeMap<TaskId, Sealed>,
     pub(super) recorded: (i64, u64),
     pub(super) hours: BTreeMap<(Millis, String), u64>,
     pub(super) plans: BTreeMap<String, Schedule>,

@@ -6,9 +6,10 @@ use domain::{Millis, Partition, TaskId, TimelineItem, Token, TypeSpec};
 
 use super::{Model, list};
 use crate::{
-    Admitted, BatchCounts, Claim, Claimed, Dispatch, Dispatched, Error, Failure, Finish, Heartbeat, Listed,
-    NewTask, Nonce, Operation, Origin, OutboxEntry, Page, PartitionStats, QueueStats, Recorded, Released,
-    Removed, Reply, Retention, TaskEvent, TaskFilter, TaskStore, TaskView, Verdict,
+    Admitted, BatchCounts, Claim, Claimed, Dispatch, Dispatched, EndedBatches, Error, Failure, Finish,
+    Heartbeat, Listed, NewTask, Nonce, Operation, Origin, OutboxEntry, Page, PartitionStats, QueueStats,
+    Recorded, Released, Removed, Reply, Retention, Seal, Sealed, TaskEvent, TaskFilter, TaskStore, TaskView,
+    Verdict,
 };
 
 #[async_trait]
@@ -168,7 +169,9 @@ impl TaskStore for Model {
         nonce: Nonce,
         retention: &Retention,
     ) -> Result<Removed, Error> {
-        self.once(partition, nonce, |shard| Ok(shard.retain(retention)))
+        let removed = self.once(partition, nonce, |shard| Ok(shard.retain(retention)))?;
+        self.state().forget_batches(partition, self.clock.now());
+        Ok(removed)
     }
 
     /// Nothing to mend: the indices are part of the one state.
@@ -241,11 +244,35 @@ impl TaskStore for Model {
     }
 
     async fn batch(&self, batch: TaskId) -> Result<Option<BatchCounts>, Error> {
-        let mut counts = BatchCounts::default();
-        for shard in &self.state().shards {
-            shard.add_batch(batch, &mut counts);
-        }
+        let counts = self.state().batch_counts(batch);
         Ok((counts.total > 0).then_some(counts))
+    }
+
+    async fn seal(&self, nonce: Nonce, origin: &Origin, batch: TaskId, seal: &Seal) -> Result<Sealed, Error> {
+        seal.check()?;
+        self.once(batch.partition(self.partitions), nonce, |shard| {
+            Ok(shard.seal(batch, seal, &origin.actor))
+        })
+    }
+
+    async fn sealed(&self, batch: TaskId) -> Result<Option<Sealed>, Error> {
+        self.on(batch.partition(self.partitions), |shard| {
+            Ok(shard.seals.get(&batch).cloned())
+        })
+    }
+
+    async fn ended_batches(
+        &self,
+        partition: Partition,
+        after: Option<TaskId>,
+    ) -> Result<EndedBatches, Error> {
+        Ok(self.state().ended_batches(partition, after))
+    }
+
+    async fn follow(&self, nonce: Nonce, batch: TaskId, task: TaskId) -> Result<Option<TaskId>, Error> {
+        self.once(batch.partition(self.partitions), nonce, |shard| {
+            Ok(shard.follow(batch, task))
+        })
     }
 
     async fn stats(&self, partition: Partition) -> Result<PartitionStats, Error> {

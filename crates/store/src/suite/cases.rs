@@ -77,6 +77,17 @@ macro_rules! task_store_cases {
                 by_hand_calls_are_checked,
                 a_backfill_waits_behind_what_runs,
             }
+            seals {
+                the_first_word_on_a_batch_stands,
+                a_batch_ends_when_as_many_rows_as_were_said_have_ended,
+                the_first_task_that_follows_stands,
+                a_batch_that_nothing_follows_is_never_told,
+                a_batch_without_rows_ends_at_once,
+                many_sealed_batches_are_gone_through_in_parts,
+                what_is_no_type_can_not_follow,
+                counts_leave_some_time_after_the_last_task,
+                counts_stay_while_something_is_to_follow,
+            }
             bytes {
                 a_payload_is_kept_exactly,
                 results_and_outputs_are_kept_exactly,

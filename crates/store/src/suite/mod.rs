@@ -35,6 +35,7 @@ pub mod plans;
 pub mod random;
 pub mod record;
 pub mod retain;
+pub mod seals;
 pub mod stop;
 pub mod triggers;
 
