@@ -17,7 +17,7 @@ use crate::{
     init::LogFormat,
     line_writer::LineWriter,
     mask::mask_secrets,
-    time::{Instant, now_ms},
+    time::{Instant, now_us},
 };
 
 /// Bytes kept of one field.
@@ -101,7 +101,7 @@ impl Fields {
 
     fn write_json(mut self, level: Level, target: &str, node: &str, out: &mut Vec<u8>) {
         let mut line = Map::new();
-        line.insert("ts".into(), Instant::Sortable(now_ms()).to_string().into());
+        line.insert("ts".into(), Instant::Sortable(now_us()).to_string().into());
         line.insert("level".into(), word(level).into());
         line.insert("msg".into(), self.message.into());
         line.insert("target".into(), target.into());
@@ -118,7 +118,7 @@ impl Fields {
         let _ = write!(
             out,
             "{} {:<5} {}",
-            Instant::Sortable(now_ms()),
+            Instant::Sortable(now_us()),
             word(level),
             self.message
         );

@@ -8,7 +8,7 @@ use serde::{
 
 use crate::{
     mask::{mask_secrets, summary},
-    time::{Instant, now_ms},
+    time::{Instant, now_us},
 };
 
 /// Bytes of an error that go into the log; the store keeps more.
@@ -164,7 +164,7 @@ impl<'a> StageLine<'a> {
         let _ = write!(
             out,
             "{} info  task {} {} {} {}→{} attempt={}",
-            Instant::Sortable(now_ms()),
+            Instant::Sortable(now_us()),
             self.stage.as_str(),
             self.task_id,
             self.task_type,
@@ -196,7 +196,7 @@ impl<'a> StageLine<'a> {
 
     fn fields<S: Serializer>(&self, node: &str, serializer: S) -> Result<S::Ok, S::Error> {
         let mut line = Line(serializer.serialize_map(None)?);
-        line.put("ts", &Instant::Sortable(now_ms()))?;
+        line.put("ts", &Instant::Sortable(now_us()))?;
         line.put("level", "info")?;
         line.put("msg", "task")?;
         line.put("stage", self.stage.as_str())?;

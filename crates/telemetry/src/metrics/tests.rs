@@ -100,7 +100,7 @@ fn the_process_is_shown() {
     assert_eq!(types["process_cpu_seconds_total"], "counter");
     assert!(samples["process_resident_memory_bytes"] > 1e6);
     assert!(samples["process_open_fds"] >= 3.0 && samples["process_max_fds"] >= samples["process_open_fds"]);
-    let now = crate::time::now_ms() as f64 / 1_000.0;
+    let now = crate::time::now_us() as f64 / 1_000_000.0;
     let age = now - samples["process_start_time_seconds"];
     assert!((-2.0..600.0).contains(&age), "started {age} s ago");
 }
