@@ -19,7 +19,7 @@ const DUTY_TTL_MS: i64 = 2_000;
 /// How often it is renewed.
 const DUTY_EVERY: Duration = Duration::from_millis(700);
 /// Most tasks of one hint.
-const PACK_MAX: usize = 16;
+const PACK_MAX: usize = 32;
 /// How long a dispatch is tried.
 const DISPATCH_LIMIT: Duration = Duration::from_secs(5);
 /// One start in so many goes to a task that waited too long.
@@ -190,16 +190,21 @@ async fn send(dispatcher: &Dispatcher, line: &Line, limit: usize, aged: bool) ->
         },
     );
     let tier = if aged { Tier::Critical } else { line.tier };
-    publish(dispatcher, line, tier, &dispatched, limit).await;
+    publish(dispatcher, line, tier, &dispatched).await;
     dispatcher
         .slots
         .sent(&line.pool, dispatched.tasks.len(), Instant::now());
     Some(dispatched.tasks.len())
 }
 
-async fn publish(dispatcher: &Dispatcher, line: &Line, tier: Tier, dispatched: &Dispatched, limit: usize) {
-    // Small hints while there is room for few, so that several executors share them.
-    let pack = (limit / 4).clamp(1, PACK_MAX);
+async fn publish(dispatcher: &Dispatcher, line: &Line, tier: Tier, dispatched: &Dispatched) {
+    let executors = dispatcher.slots.executors(&line.pool);
+    // So that all executors of the pool share them.
+    let pack = dispatched
+        .tasks
+        .len()
+        .div_ceil(executors.max(1))
+        .clamp(1, PACK_MAX);
     for tasks in dispatched.tasks.chunks(pack) {
         let item = |(id, task_type, _): &(domain::TaskId, String, Millis)| WorkItem {
             task_id: id.as_bytes().to_vec().into(),

@@ -67,6 +67,11 @@ impl Slots {
         usize::try_from(credit).unwrap_or(usize::MAX)
     }
 
+    /// Executors of the pool that reported lately.
+    pub(crate) fn executors(&self, pool: &str) -> usize {
+        self.lock().get(pool).map_or(0, |pool| pool.executors.len())
+    }
+
     pub(crate) fn sent(&self, pool: &str, tasks: usize, now: Instant) {
         if let Some(pool) = self.lock().get_mut(pool) {
             pool.sent.push_back((now, tasks as u64));

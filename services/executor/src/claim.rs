@@ -14,41 +14,49 @@ use crate::{Executor, attempt, end::Ends};
 /// How long a claim is tried: as long as the hint is worth something.
 const CLAIM_LIMIT: Duration = Duration::from_secs(8);
 
-/// Takes slots for the message and claims in the background; what finds no slot is handed back.
-pub(crate) fn start(executor: &Arc<Executor>, message: WorkMessage, ends: &Ends) {
+/// Takes slots for messages of one partition and tier, at least one, and claims in the background; what finds no slot
+/// is handed back.
+pub(crate) fn start(executor: &Arc<Executor>, messages: Vec<WorkMessage>, ends: &Ends) {
     let mut permits = Vec::new();
-    for _ in &message.hint.items {
+    for _ in messages.iter().flat_map(|message| &message.hint.items) {
         match Arc::clone(&executor.slots).try_acquire_owned() {
             Ok(permit) => permits.push(permit),
             Err(_) => break,
         }
     }
-    tokio::spawn(claim(Arc::clone(executor), message, permits, ends.clone()));
+    tokio::spawn(claim(Arc::clone(executor), messages, permits, ends.clone()));
 }
 
 async fn claim(
     executor: Arc<Executor>,
-    message: WorkMessage,
+    messages: Vec<WorkMessage>,
     permits: Vec<OwnedSemaphorePermit>,
     ends: Ends,
 ) {
-    let partition = Partition::try_from(message.hint.partition).unwrap_or(Partition::MAX);
+    let Some(first) = messages.first() else { return };
+    let partition = Partition::try_from(first.hint.partition).unwrap_or(Partition::MAX);
+    let tier = first.tier;
+    let items = messages.iter().flat_map(|message| &message.hint.items);
     let known = |item: &proto::WorkItem| TaskId::from_slice(&item.task_id).ok();
-    let ids: Vec<_> = message.hint.items.iter().filter_map(known).collect();
-    let valid = |id: &TaskId| id.partition(executor.parts.store.partitions()) == partition;
-    if !ids.iter().all(valid) {
-        tracing::warn!(partition, "a hint names tasks of another partition");
-        let _ = message.ack().await;
-        return;
+    let here = |id: &TaskId| id.partition(executor.parts.store.partitions()) == partition;
+    let (ids, elsewhere): (Vec<_>, Vec<_>) = items.filter_map(known).partition(here);
+    if !elsewhere.is_empty() {
+        tracing::warn!(
+            partition,
+            tasks = elsewhere.len(),
+            "a hint names tasks of another partition"
+        );
     }
     let (mine, rest) = ids.split_at(permits.len().min(ids.len()));
     let handed_back = hand_back(&executor, partition, rest);
-    let claimed = claim_all(&executor, partition, mine, message.tier, permits, &ends);
+    let claimed = claim_all(&executor, partition, mine, tier, permits, &ends);
     let (claimed, ()) = tokio::join!(claimed, handed_back);
     executor.counts.take(ids.len());
     // No answer from the store, no ack: the hint then comes again.
-    if claimed && let Err(error) = message.ack().await {
-        tracing::debug!(%error, "a hint could not be acked");
+    for message in messages.iter().filter(|_| claimed) {
+        if let Err(error) = message.ack().await {
+            tracing::debug!(%error, "a hint could not be acked");
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use domain::{ErrorClass, Partition, Task, TaskId, Token};
 use handler::HandlerError;
 use store::{Error, Failure, Finish, Reply, Verdict};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::task::JoinSet;
 
 use crate::{Executor, attempt};
 
@@ -50,24 +51,54 @@ impl Ends {
 }
 
 pub(crate) fn start(executor: Arc<Executor>) -> Ends {
-    let (sender, mut receiver) = mpsc::channel(executor.config.concurrency.max(1) as usize);
-    tokio::spawn(async move {
-        let mut ended = Vec::new();
-        while receiver.recv_many(&mut ended, 256).await > 0 {
-            for (partition, ends) in by_partition(std::mem::take(&mut ended)) {
-                tokio::spawn(tell(Arc::clone(&executor), partition, ends));
-            }
-        }
-    });
+    let (sender, receiver) = mpsc::channel(executor.config.concurrency.max(1) as usize);
+    tokio::spawn(Lanes::default().run(executor, receiver));
     Ends(sender)
 }
 
-fn by_partition(ended: Vec<End>) -> HashMap<Partition, Vec<End>> {
-    let mut groups: HashMap<_, Vec<_>> = HashMap::new();
-    for end in ended {
-        groups.entry(end.partition).or_default().push(end);
+/// One call at a time for each partition: what ends meanwhile goes with the next one. So an end waits for nothing while
+/// little happens, and a call carries many while much does. What waits is bounded by the slots that it holds.
+#[derive(Default)]
+struct Lanes {
+    waiting: HashMap<Partition, Vec<End>>,
+    calls: JoinSet<()>,
+    busy: HashMap<tokio::task::Id, Partition>,
+}
+
+impl Lanes {
+    async fn run(mut self, executor: Arc<Executor>, mut receiver: mpsc::Receiver<End>) {
+        let mut ended = Vec::new();
+        loop {
+            tokio::select! {
+                count = receiver.recv_many(&mut ended, 256) => {
+                    if count == 0 {
+                        break;
+                    }
+                    for end in ended.drain(..) {
+                        self.waiting.entry(end.partition).or_default().push(end);
+                    }
+                }
+                Some(call) = self.calls.join_next_with_id() => {
+                    let id = call.map_or_else(|error| error.id(), |(id, ())| id);
+                    self.busy.remove(&id);
+                }
+            }
+            self.call(&executor);
+        }
+        self.calls.detach_all();
     }
-    groups
+
+    fn call(&mut self, executor: &Arc<Executor>) {
+        let busy = &self.busy;
+        let free = |partition: &Partition| !busy.values().any(|other| other == partition);
+        let free: Vec<_> = self.waiting.keys().copied().filter(free).collect();
+        for partition in free {
+            if let Some(ends) = self.waiting.remove(&partition) {
+                let call = self.calls.spawn(tell(Arc::clone(executor), partition, ends));
+                self.busy.insert(call.id(), partition);
+            }
+        }
+    }
 }
 
 /// What is told of a partition, by verb.

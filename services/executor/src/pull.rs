@@ -39,13 +39,15 @@ impl Puller {
         loop {
             let free = self.free_slots().await;
             let messages = self.next_messages(free).await;
-            for message in messages {
+            for message in &messages {
                 self.tiers.heat(message.tier);
                 self.tiers.spend(message.tier, message.hint.items.len());
                 #[allow(clippy::cast_precision_loss)]
                 let held = message.hint.items.len() as f64;
                 self.per_message = (0.8 * self.per_message + 0.2 * held).max(1.0);
-                claim::start(&self.executor, message, &self.ends);
+            }
+            for together in of_one_call(messages) {
+                claim::start(&self.executor, together, &self.ends);
             }
         }
     }
@@ -62,8 +64,14 @@ impl Puller {
 
     async fn next_messages(&mut self, free: usize) -> Vec<WorkMessage> {
         // A tier that was quiet may have spoken up meanwhile.
-        if let Some(message) = self.idle.as_mut().and_then(|idle| idle.next().now_or_never()) {
-            return vec![message];
+        let mut early = Vec::new();
+        while early.len() < PULL_MAX.min(free)
+            && let Some(message) = self.idle.as_mut().and_then(|idle| idle.next().now_or_never())
+        {
+            early.push(message);
+        }
+        if !early.is_empty() {
+            return early;
         }
         let Some(tier) = self.tiers.next() else {
             return vec![self.wait().await];
@@ -90,4 +98,23 @@ impl Puller {
             None => std::future::pending().await,
         }
     }
+}
+
+/// Groups messages of one partition and tier, up to what one claim takes.
+fn of_one_call(messages: Vec<WorkMessage>) -> Vec<Vec<WorkMessage>> {
+    let mut calls: Vec<Vec<WorkMessage>> = Vec::new();
+    let tasks = |call: &[WorkMessage]| call.iter().map(|message| message.hint.items.len()).sum::<usize>();
+    for message in messages {
+        let fits = |call: &&mut Vec<WorkMessage>| {
+            let first = &call[0];
+            first.tier == message.tier
+                && first.hint.partition == message.hint.partition
+                && tasks(call) + message.hint.items.len() <= store::BATCH_MAX
+        };
+        match calls.iter_mut().find(fits) {
+            Some(call) => call.push(message),
+            None => calls.push(vec![message]),
+        }
+    }
+    calls
 }
