@@ -198,13 +198,10 @@ async fn send(dispatcher: &Dispatcher, line: &Line, limit: usize, aged: bool) ->
 }
 
 async fn publish(dispatcher: &Dispatcher, line: &Line, tier: Tier, dispatched: &Dispatched) {
-    let executors = dispatcher.slots.executors(&line.pool);
-    // So that all executors of the pool share them.
-    let pack = dispatched
-        .tasks
-        .len()
-        .div_ceil(executors.max(1))
-        .clamp(1, PACK_MAX);
+    let pack = dispatcher
+        .slots
+        .share(&line.pool, dispatched.tasks.len())
+        .min(PACK_MAX);
     for tasks in dispatched.tasks.chunks(pack) {
         let item = |(id, task_type, _): &(domain::TaskId, String, Millis)| WorkItem {
             task_id: id.as_bytes().to_vec().into(),

@@ -16,6 +16,7 @@ const REPORT_TTL: Duration = Duration::from_secs(3);
 /// What an executor last said.
 struct Executor {
     at: Instant,
+    slots: u64,
     free: u64,
     taken: u64,
     completed: u64,
@@ -67,9 +68,16 @@ impl Slots {
         usize::try_from(credit).unwrap_or(usize::MAX)
     }
 
-    /// Executors of the pool that reported lately.
-    pub(crate) fn executors(&self, pool: &str) -> usize {
-        self.lock().get(pool).map_or(0, |pool| pool.executors.len())
+    /// How many of `tasks` go in one hint: all executors of the pool get a share, and none more than an eighth of its
+    /// slots, as it hands back what of a hint finds none.
+    pub(crate) fn share(&self, pool: &str, tasks: usize) -> usize {
+        let pools = self.lock();
+        let Some(pool) = pools.get(pool).filter(|pool| !pool.executors.is_empty()) else {
+            return 1;
+        };
+        let fewest = pool.executors.values().map(|executor| executor.slots).min();
+        let eighth = usize::try_from(fewest.unwrap_or(0) / 8).unwrap_or(1);
+        tasks.div_ceil(pool.executors.len()).min(eighth).max(1)
     }
 
     pub(crate) fn sent(&self, pool: &str, tasks: usize, now: Instant) {
@@ -83,6 +91,7 @@ impl Pool {
     fn hear(&mut self, report: &SlotReport, now: Instant) {
         let heard = Executor {
             at: now,
+            slots: report.slots.into(),
             free: report.free.into(),
             taken: report.taken_total,
             completed: report.completed_total,
@@ -192,6 +201,23 @@ mod tests {
         let later = start + Duration::from_secs(11);
         slots.hear(&report(10, 10, 0), later);
         assert_eq!(slots.credit("p", later), 10);
+    }
+
+    #[test]
+    fn hints_are_shared_and_small_against_the_slots() {
+        let slots = Slots::new(Duration::from_millis(20));
+        assert_eq!(slots.share("p", 64), 1);
+        slots.hear(&report(64, 0, 0), Instant::now());
+        assert_eq!(
+            (slots.share("p", 64), slots.share("p", 3), slots.share("p", 0)),
+            (8, 3, 1)
+        );
+        let other = SlotReport {
+            executor_id: "f".into(),
+            ..report(64, 0, 0)
+        };
+        slots.hear(&other, Instant::now());
+        assert_eq!(slots.share("p", 6), 3);
     }
 
     #[test]

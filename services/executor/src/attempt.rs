@@ -53,13 +53,16 @@ pub(crate) fn start(
             .stop(signal)
             .build();
         let how = run(&executor, &task, payload, &context, &stopper).await;
+        // The next run may begin while this end is told; what waits to be told is bounded, then slots wait too.
+        let telling = Arc::clone(&executor.telling).acquire_owned().await.ok();
+        drop(permit);
         ends.send(End {
             partition,
             task,
             token,
             how,
             output: output.finish(),
-            permit,
+            telling,
         })
         .await;
     });

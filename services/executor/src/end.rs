@@ -29,14 +29,15 @@ pub(crate) enum How {
     LeaseLost,
 }
 
-/// A run that ended, and the slot that it still holds.
+/// A run that ended, and its place among those that are told.
 pub(crate) struct End {
     pub(crate) partition: Partition,
     pub(crate) task: Task,
     pub(crate) token: Token,
     pub(crate) how: How,
     pub(crate) output: Bytes,
-    pub(crate) permit: OwnedSemaphorePermit,
+    /// None only where the process ends.
+    pub(crate) telling: Option<OwnedSemaphorePermit>,
 }
 
 /// Where runs tell their end.
@@ -57,7 +58,7 @@ pub(crate) fn start(executor: Arc<Executor>) -> Ends {
 }
 
 /// One call at a time for each partition: what ends meanwhile goes with the next one. So an end waits for nothing while
-/// little happens, and a call carries many while much does. What waits is bounded by the slots that it holds.
+/// little happens, and a call carries many while much does. What waits is bounded by the places that it holds.
 #[derive(Default)]
 struct Lanes {
     waiting: HashMap<Partition, Vec<End>>,
@@ -114,7 +115,7 @@ async fn tell(executor: Arc<Executor>, partition: Partition, ends: Vec<End>) {
     let mut told = Told::default();
     let mut held = Vec::with_capacity(ends.len());
     for end in ends {
-        held.push((end.task.id, end.token, end.permit));
+        held.push((end.task.id, end.token, end.telling));
         let (id, token, output) = (end.task.id, end.token, end.output);
         match end.how {
             How::Done(result) => told.done.push(Finish {
@@ -138,9 +139,9 @@ async fn tell(executor: Arc<Executor>, partition: Partition, ends: Vec<End>) {
     }
     told.write(&executor, partition).await;
     let count = held.len();
-    for (id, token, permit) in held {
+    for (id, token, telling) in held {
         executor.runs.remove((id, token));
-        drop(permit);
+        drop(telling);
     }
     executor.counts.complete(count);
 }

@@ -78,7 +78,10 @@ struct Executor {
     config: Config,
     parts: Parts,
     origin: Origin,
+    /// A run holds one from the claim to its end.
     slots: Arc<Semaphore>,
+    /// An end holds one until the store has it.
+    telling: Arc<Semaphore>,
     runs: Runs,
     counts: report::Counts,
 }
@@ -102,6 +105,7 @@ pub async fn run(config: Config, parts: Parts, shutdown: Shutdown) -> Result<(),
             reason: String::new(),
         },
         slots: Arc::new(Semaphore::new(config.concurrency as usize)),
+        telling: Arc::new(Semaphore::new(config.concurrency as usize)),
         runs: Runs::default(),
         counts: report::Counts::default(),
         config,
