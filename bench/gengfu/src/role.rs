@@ -10,7 +10,10 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use gengfu_integration_tests::gengfu_binary;
-use rustix::process::{Pid, Signal, kill_process};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 
 const START_LIMIT: Duration = Duration::from_secs(30);
 const STOP_LIMIT: Duration = Duration::from_secs(30);
@@ -70,9 +73,7 @@ impl Role {
 
     /// Asks it to drain, and waits for its end.
     pub(crate) async fn stop(mut self) -> Result<()> {
-        if let Some(pid) = Pid::from_raw(i32::try_from(self.pid())?) {
-            kill_process(pid, Signal::TERM)?;
-        }
+        kill(Pid::from_raw(i32::try_from(self.pid())?), Signal::SIGTERM)?;
         let since = Instant::now();
         while since.elapsed() < STOP_LIMIT {
             if self.child.try_wait()?.is_some() {

@@ -96,7 +96,7 @@ fn every_line_is_an_object_with_the_fields_of_the_contract() -> Result<()> {
         .and_then(|line| line.remove("ts"))
         .context("no ts")?;
     assert!(
-        ts.as_str().is_some_and(|ts| ts.len() == 24 && ts.ends_with('Z')),
+        ts.as_str().is_some_and(|ts| ts.len() == 27 && ts.ends_with('Z')),
         "{ts}"
     );
     let expected = json!({
