@@ -83,6 +83,11 @@ impl Api {
             .await
     }
 
+    /// DELETE of a path.
+    pub async fn delete(&self, path: &str) -> Result<Answer> {
+        self.send(Method::DELETE, path, None).await
+    }
+
     /// Whether `/readyz` answers 200.
     pub async fn is_ready(&self) -> bool {
         self.get("/readyz")

@@ -12,7 +12,7 @@ use axum::{
 };
 use utoipa::OpenApi;
 
-use crate::{batches, body::json, gate::Entrance, refusal::Refusal, stats, tasks, types};
+use crate::{batches, body::json, gate::Entrance, refusal::Refusal, schedules, stats, tasks, types};
 
 /// Longest time until an answer begins.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -30,6 +30,7 @@ fn description() -> utoipa::openapi::OpenApi {
         tasks::Api::openapi(),
         types::Api::openapi(),
         batches::Api::openapi(),
+        schedules::Api::openapi(),
         stats::Api::openapi(),
     ] {
         whole.merge(part);
@@ -43,6 +44,7 @@ pub(crate) fn router(entrance: Entrance) -> Router {
         .merge(tasks::routes())
         .merge(types::routes())
         .merge(batches::routes())
+        .merge(schedules::routes())
         .merge(stats::routes());
     Router::new()
         .nest("/api/v1", v1)
@@ -101,6 +103,9 @@ mod tests {
             ("/api/v1/batches/{id}", &["get"]),
             ("/api/v1/batches/{id}/results", &["get"]),
             ("/api/v1/batches/{id}/cancel", &["post"]),
+            ("/api/v1/schedules", &["get"]),
+            ("/api/v1/schedules/{name}", &["get", "delete"]),
+            ("/api/v1/calendars", &["get"]),
             ("/api/v1/stats", &["get"]),
             ("/api/v1/executors", &["get"]),
         ] {

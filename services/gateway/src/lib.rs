@@ -15,6 +15,7 @@ mod page;
 mod play;
 mod refusal;
 mod run;
+mod schedules;
 mod stats;
 mod tasks;
 mod time;

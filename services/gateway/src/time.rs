@@ -11,6 +11,11 @@ use serde::{Serialize, Serializer};
 pub(crate) struct Instant(Millis);
 
 impl Instant {
+    /// An instant, whatever it is.
+    pub(crate) const fn of(at: Millis) -> Self {
+        Self(at)
+    }
+
     /// 0 is never.
     pub(crate) fn some(at: Millis) -> Option<Self> {
         (at != 0).then_some(Self(at))

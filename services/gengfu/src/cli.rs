@@ -12,7 +12,7 @@ use crate::{batch, commands, import};
 /// What an operator does; most of it talks to a gateway.
 #[derive(Subcommand)]
 pub(crate) enum ClientCommand {
-    /// Declares types (YAML) and prints what changes.
+    /// Declares types, calendars and schedules (YAML) and prints what changes.
     Apply(commands::apply::Args),
     /// Submits one task.
     Submit(commands::submit::Args),
@@ -27,7 +27,7 @@ pub(crate) enum ClientCommand {
     /// Shows, pauses and changes types.
     #[command(subcommand)]
     Type(commands::types::Command),
-    /// Shows and tries out schedules.
+    /// Shows, tries out and steers schedules.
     #[command(subcommand)]
     Schedule(commands::schedule::Command),
     /// Prints definitions out of what another scheduler was told; needs no server.
@@ -66,7 +66,7 @@ async fn play(command: ClientCommand, global: &Global) -> anyhow::Result<()> {
         ClientCommand::Batches(command) => commands::batches::run(command, &client, global.json).await,
         ClientCommand::Task(command) => commands::task::run(command, &client, global.json).await,
         ClientCommand::Type(command) => commands::types::run(command, &client, global.json).await,
-        ClientCommand::Schedule(command) => commands::schedule::run(command, global.json),
+        ClientCommand::Schedule(command) => commands::schedule::run(command, &client, global.json).await,
         ClientCommand::Import(command) => import::run(&command, global.json),
         ClientCommand::Dead(command) => commands::dead::run(command, &client, global.json).await,
     }

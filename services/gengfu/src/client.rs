@@ -194,6 +194,14 @@ impl Client {
         read(self.send(request.timeout(ANSWER_LIMIT).body(body)).await?).await
     }
 
+    pub(crate) async fn delete(&self, path: &str) -> anyhow::Result<Value> {
+        read(
+            self.send(self.request(Method::DELETE, path, &[]).timeout(ANSWER_LIMIT))
+                .await?,
+        )
+        .await
+    }
+
     pub(crate) async fn patch(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
         let request = self
             .request(Method::PATCH, path, &[])

@@ -1,7 +1,6 @@
 //! `POST /apply`: declares what stands in the files of the operator.
 
 use axum::{http::StatusCode, response::Response};
-use domain::TypeSpec;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -10,29 +9,29 @@ use crate::{
     body::{Params, Whole, json, parse},
     gate::{Actor, Gate},
     refusal::{Refusal, RefusalShape},
-    types::declare::{self, Change, Outcome},
+    types::{declare::Change, intent::Intent},
 };
 
-/// Most definitions of one request.
+/// Most types and calendars of one request, each.
 const DEFINITIONS_MAX: usize = 1_000;
+/// Most schedules of one request.
+const SCHEDULES_MAX: usize = 10_000;
 /// Keys that the design knows and this version does not serve yet.
-const LATER: [&str; 7] = [
-    "schedules",
-    "pools",
-    "tiers",
-    "limits",
-    "calendars",
-    "channels",
-    "rules",
-];
+const LATER: [&str; 5] = ["pools", "tiers", "limits", "channels", "rules"];
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ApplyBody<'a> {
+pub(super) struct ApplyBody<'a> {
     #[serde(borrow, default)]
-    types: Vec<&'a RawValue>,
+    pub(super) types: Vec<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) calendars: Vec<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) schedules: Option<Vec<&'a RawValue>>,
     #[serde(default)]
     dry_run: bool,
+    #[serde(default)]
+    pub(super) prune: bool,
 }
 
 /// Definitions, as OpenAPI describes them.
@@ -42,8 +41,14 @@ struct ApplyBody<'a> {
 pub(crate) struct ApplyShape {
     /// Types, as `GET /types` shows them.
     types: Vec<serde_json::Value>,
+    /// Calendars, as `GET /calendars` shows them, without `revision`.
+    calendars: Vec<serde_json::Value>,
+    /// Schedules, as the `spec` of `GET /schedules/{name}` shows them.
+    schedules: Vec<serde_json::Value>,
     /// Only says what would change.
     dry_run: Option<bool>,
+    /// Deletes every schedule that is not named; `schedules` must be there.
+    prune: Option<bool>,
 }
 
 /// What changed, or would change.
@@ -53,10 +58,10 @@ pub(crate) struct Applied {
     changes: Vec<Change>,
 }
 
-/// Declares types; nothing changes where one of them is wrong.
+/// Declares types, calendars and schedules; nothing changes where one of them is wrong.
 #[utoipa::path(
     post, path = "/api/v1/apply", tag = "types", request_body = ApplyShape,
-    params(("dry_run" = Option<bool>, Query)),
+    params(("dry_run" = Option<bool>, Query), ("prune" = Option<bool>, Query)),
     responses(
         (status = 200, body = Applied, description = "what changed"),
         (status = 422, body = RefusalShape, description = "a definition is wrong; nothing changed"),
@@ -68,37 +73,44 @@ pub(crate) async fn apply(
     params: Params,
     whole: Whole,
 ) -> Result<Response, Refusal> {
-    let params = params.only(&["dry_run"])?;
-    let dry = params.read("dry_run", str::parse::<bool>)?.unwrap_or(false);
+    let params = params.only(&["dry_run", "prune"])?;
+    let flag = |name| {
+        params
+            .read(name, str::parse::<bool>)
+            .map(Option::unwrap_or_default)
+    };
+    let (dry, prune) = (flag("dry_run")?, flag("prune")?);
     refuse_later(&whole.body)?;
-    let asked: ApplyBody<'_> = parse(&whole.body)?;
-    if asked.types.len() > DEFINITIONS_MAX {
-        let reason = format!(
-            "holds {} definitions, more than {DEFINITIONS_MAX}",
-            asked.types.len()
-        );
+    let mut asked: ApplyBody<'_> = parse(&whole.body)?;
+    asked.dry_run |= dry;
+    asked.prune |= prune;
+    let schedules = asked.schedules.as_ref().map_or(0, Vec::len);
+    for (key, count, most) in [
+        ("types", asked.types.len(), DEFINITIONS_MAX),
+        ("calendars", asked.calendars.len(), DEFINITIONS_MAX),
+        ("schedules", schedules, SCHEDULES_MAX),
+    ] {
+        if count > most {
+            let reason = format!("holds {count} definitions, more than {most}");
+            return Err(Refusal::malformed(key, reason, "apply them in several requests"));
+        }
+    }
+    if asked.prune && asked.schedules.is_none() {
         return Err(Refusal::malformed(
-            "types",
-            reason,
-            "apply them in several requests",
+            "prune",
+            "would delete every schedule, as none are named",
+            "name the schedules that stay; write schedules: [] where none shall",
         ));
     }
-    let (_, standing) = gate.store.types().await?;
-    let specs = declare::read(&asked.types, &standing).map_err(Refusal::invalid)?;
-    let changes: Vec<_> = specs
-        .iter()
-        .map(|spec| declare::compare(spec, &standing))
-        .collect();
-    let dry_run = dry || asked.dry_run;
-    if !dry_run {
-        let moved = specs
-            .into_iter()
-            .zip(&changes)
-            .filter(|(_, change)| change.change != Outcome::Unchanged);
-        gate.put_types(&moved.map(|(spec, _)| spec).collect::<Vec<_>>(), &actor, "apply")
-            .await?;
+    let intent = Intent::read(&gate, &asked).await?;
+    if !asked.dry_run {
+        intent.carry_out(&gate, &actor).await?;
     }
-    Ok(json(StatusCode::OK, &Applied { dry_run, changes }))
+    let answer = Applied {
+        dry_run: asked.dry_run,
+        changes: intent.changes(),
+    };
+    Ok(json(StatusCode::OK, &answer))
 }
 
 fn refuse_later(body: &[u8]) -> Result<(), Refusal> {
@@ -109,37 +121,8 @@ fn refuse_later(body: &[u8]) -> Result<(), Refusal> {
         Some(key) => Err(Refusal::malformed(
             key,
             "can't be declared in this version yet",
-            "declare types only",
+            "declare types, calendars and schedules only",
         )),
         None => Ok(()),
-    }
-}
-
-impl Gate {
-    /// Writes types, and tells every service.
-    pub(crate) async fn put_types(
-        &self,
-        specs: &[TypeSpec],
-        actor: &Actor,
-        reason: &str,
-    ) -> Result<(), store::Error> {
-        if specs.is_empty() {
-            return Ok(());
-        }
-        let version = self.store.put_types(specs).await?;
-        for spec in specs {
-            tracing::info!(
-                task_type = spec.name,
-                paused = spec.paused,
-                actor = actor.0,
-                reason,
-                "type changed"
-            );
-        }
-        self.types.refresh().await?;
-        if let Err(error) = self.bus.nudge_control(version).await {
-            tracing::debug!(%error, "a nudge was not sent");
-        }
-        Ok(())
     }
 }

@@ -8,6 +8,8 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use utoipa::ToSchema;
 
+use crate::schedules::declare::FiresJson;
+
 /// What becomes of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -18,12 +20,14 @@ pub(crate) enum Outcome {
     Changed,
     /// It stands already.
     Unchanged,
+    /// It goes, because nobody declares it any more.
+    Deleted,
 }
 
 /// One definition.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Change {
-    /// `type`.
+    /// `type`, `calendar` or `schedule`.
     pub(crate) kind: &'static str,
     /// Its name.
     pub(crate) name: String,
@@ -31,6 +35,25 @@ pub(crate) struct Change {
     pub(crate) change: Outcome,
     /// The fields that change.
     pub(crate) fields: Vec<FieldChange>,
+    /// Of a schedule: which of its coming fires go, come and stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fires: Option<FiresJson>,
+    /// What is allowed and yet is often not what was meant.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Change {
+    pub(crate) fn new(kind: &'static str, name: &str, change: Outcome, fields: Vec<FieldChange>) -> Self {
+        Self {
+            kind,
+            name: name.to_owned(),
+            change,
+            fields,
+            fires: None,
+            warnings: Vec::new(),
+        }
+    }
 }
 
 /// One field that changes; null is not given.
@@ -39,6 +62,13 @@ pub(crate) struct FieldChange {
     field: String,
     from: Value,
     to: Value,
+}
+
+impl FieldChange {
+    pub(crate) fn new(field: &str, from: Value, to: Value) -> Self {
+        let field = field.to_owned();
+        Self { field, from, to }
+    }
 }
 
 /// Reads definitions.
@@ -104,7 +134,7 @@ pub(crate) fn compare(spec: &TypeSpec, standing: &[TypeSpec]) -> Change {
     let (change, fields) = match standing.iter().find(|known| known.name == spec.name) {
         None => (Outcome::Created, Vec::new()),
         Some(known) => {
-            let fields = differences(&plain(known), &plain(spec));
+            let fields = changed_fields(&plain(known), &plain(spec));
             (
                 if fields.is_empty() {
                     Outcome::Unchanged
@@ -115,12 +145,7 @@ pub(crate) fn compare(spec: &TypeSpec, standing: &[TypeSpec]) -> Change {
             )
         }
     };
-    Change {
-        kind: "type",
-        name: spec.name.clone(),
-        change,
-        fields,
-    }
+    Change::new("type", &spec.name, change, fields)
 }
 
 /// The definition as JSON; what can't be written compares as nothing.
@@ -128,7 +153,8 @@ pub(crate) fn plain(spec: &TypeSpec) -> Value {
     serde_json::to_value(spec).unwrap_or_default()
 }
 
-fn differences(from: &Value, to: &Value) -> Vec<FieldChange> {
+/// Which fields of an object differ.
+pub(crate) fn changed_fields(from: &Value, to: &Value) -> Vec<FieldChange> {
     let empty = serde_json::Map::new();
     let (from, to) = (
         from.as_object().unwrap_or(&empty),

@@ -1,7 +1,8 @@
 //! `/types` and `/apply`.
 
 mod apply;
-mod declare;
+pub(crate) mod declare;
+mod intent;
 
 use axum::{
     Router,
@@ -153,4 +154,33 @@ async fn change(
         gate.put_types(&[spec], actor, reason).await?;
     }
     Ok(json(StatusCode::OK, &change))
+}
+
+impl Gate {
+    /// Writes types, and tells every service.
+    pub(crate) async fn put_types(
+        &self,
+        specs: &[TypeSpec],
+        actor: &Actor,
+        reason: &str,
+    ) -> Result<(), store::Error> {
+        if specs.is_empty() {
+            return Ok(());
+        }
+        let version = self.store.put_types(specs).await?;
+        for spec in specs {
+            tracing::info!(
+                task_type = spec.name,
+                paused = spec.paused,
+                actor = actor.0,
+                reason,
+                "type changed"
+            );
+        }
+        self.types.refresh().await?;
+        if let Err(error) = self.bus.nudge_control(version).await {
+            tracing::debug!(%error, "a nudge was not sent");
+        }
+        Ok(())
+    }
 }

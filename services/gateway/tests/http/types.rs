@@ -48,7 +48,7 @@ async fn a_wrong_definition_is_named_and_nothing_changes() {
             "input_schema",
         ),
         (json!({"tipes": []}), 400, "tipes", "unknown field"),
-        (json!({"schedules": []}), 400, "schedules", "yet"),
+        (json!({"pools": []}), 400, "pools", "yet"),
     ] {
         let answer = town.post("/api/v1/apply", body).await;
         let told = problems(&answer);

@@ -6,6 +6,7 @@ pub(crate) mod dead;
 pub(crate) mod definitions;
 mod instant;
 mod pages;
+mod payload;
 pub(crate) mod schedule;
 pub(crate) mod submit;
 mod table;

@@ -1,14 +1,13 @@
 //! `gengfu submit`.
 
-use std::io::Read;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::client::Client;
-use crate::commands::table;
+use crate::commands::{payload, table};
 
 /// How often a task that is waited for is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -41,18 +40,6 @@ pub(crate) struct Args {
     wait: bool,
 }
 
-fn payload(argument: &str) -> anyhow::Result<Vec<u8>> {
-    match argument.strip_prefix('@') {
-        Some(file) => std::fs::read(file).with_context(|| format!("{file} can't be read")),
-        None if argument == "-" => {
-            let mut bytes = Vec::new();
-            std::io::stdin().read_to_end(&mut bytes)?;
-            Ok(bytes)
-        }
-        None => Ok(argument.as_bytes().to_vec()),
-    }
-}
-
 /// The body; a payload that is JSON keeps its exact text.
 fn body(args: &Args) -> anyhow::Result<Vec<u8>> {
     let mut fields = Map::new();
@@ -73,7 +60,7 @@ fn body(args: &Args) -> anyhow::Result<Vec<u8>> {
     let Some(argument) = &args.payload else {
         return Ok(Value::Object(fields).to_string().into_bytes());
     };
-    let bytes = payload(argument)?;
+    let bytes = payload::read(argument)?;
     let mut text = Value::Object(fields).to_string();
     text.pop();
     match std::str::from_utf8(&bytes)

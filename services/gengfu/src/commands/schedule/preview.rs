@@ -5,7 +5,7 @@ use calendar::{
 };
 use serde_json::{Value, json};
 
-use crate::client::{line, note};
+use crate::client::{Client, line, note};
 use crate::commands::{instant, table};
 use crate::usage::Usage;
 
@@ -15,11 +15,14 @@ const COUNT_MAX: i64 = 10_000;
 /// What it takes.
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// A schedule of the server; without it, an expression.
+    #[arg(conflicts_with_all = ["cron", "every", "zone", "dst_gap", "dst_overlap", "dialect"])]
+    name: Option<String>,
     /// The cron expression: 5, 6 or 7 fields, or a shorthand such as @daily.
     #[arg(
         long,
         value_name = "EXPR",
-        required_unless_present = "every",
+        required_unless_present_any = ["every", "name"],
         conflicts_with = "every",
         allow_hyphen_values = true
     )]
@@ -28,7 +31,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "D")]
     every: Option<String>,
     /// The time zone by its IANA name, such as Asia/Shanghai.
-    #[arg(long)]
+    #[arg(
+        long,
+        required_unless_present = "name",
+        default_value_if("name", clap::builder::ArgPredicate::IsPresent, "UTC")
+    )]
     zone: String,
     /// The instant after which the fires come; now if not given.
     #[arg(long, value_name = "INSTANT", value_parser = instant::parse)]
@@ -86,7 +93,45 @@ fn timetable(args: &Args) -> Result<Timetable, Usage> {
     Timetable::new(timing, zone, options).map_err(|error| Usage::new("--cron", &error, &error.hint()))
 }
 
-pub(crate) fn run(args: &Args, json: bool) -> anyhow::Result<()> {
+pub(crate) async fn run(args: &Args, client: &Client, json: bool) -> anyhow::Result<()> {
+    match &args.name {
+        Some(name) => of_schedule(name, args, client, json).await,
+        None => alone(args, json),
+    }
+}
+
+/// What the server plans for one of its schedules.
+async fn of_schedule(name: &str, args: &Args, client: &Client, json: bool) -> anyhow::Result<()> {
+    let mut query = vec![("count", args.count.to_string())];
+    query.extend(args.after.map(|after| ("after", after.to_string())));
+    let answer = client.get(&format!("/schedules/{name}/preview"), &query).await?;
+    let items = answer["items"].as_array().map_or(&[][..], Vec::as_slice);
+    if json {
+        let instants: Vec<_> = items.iter().map(|item| item["at"].clone()).collect();
+        return line(&json!(instants).to_string());
+    }
+    for warning in answer["warnings"].as_array().into_iter().flatten() {
+        note(&format!("warning: {}", warning.as_str().unwrap_or_default()));
+    }
+    let text = |name: &str| answer[name].as_str().unwrap_or_default();
+    line(text("describe"))?;
+    line(text("fires_a_day"))?;
+    line(&format!("zone data {}\n", text("zone_data")))?;
+    let rows: Vec<Value> = items.iter().map(shown).collect();
+    table::rows(&rows, &["local", "day", "utc", "marks"])?;
+    if items.len() < args.count as usize {
+        line("no further fire")?;
+    }
+    Ok(())
+}
+
+fn shown(item: &Value) -> Value {
+    let marks = item["marks"].as_array().into_iter().flatten();
+    let marks: Vec<_> = marks.filter_map(Value::as_str).collect();
+    json!({"local": item["local"], "day": item["day"], "utc": item["at"], "marks": marks.join("; ")})
+}
+
+fn alone(args: &Args, json: bool) -> anyhow::Result<()> {
     let timetable = timetable(args)?;
     let after = args.after.unwrap_or_else(Timestamp::now);
     let fires: Vec<Fire> = timetable.fires_after(after).take(args.count as usize).collect();
