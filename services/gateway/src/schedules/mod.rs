@@ -1,26 +1,53 @@
-//! `/schedules` and `/calendars`.
+//! `/schedules`, `/calendars`, and what holds for all of them.
 
 pub(crate) mod calendars;
 pub(crate) mod declare;
+mod history;
 mod list;
+mod preview;
 mod put;
 mod schedule_json;
 mod show;
+mod switch;
 
-use axum::{Router, routing::get};
+use axum::{
+    Router,
+    routing::{get, post},
+};
 
 use crate::gate::Entrance;
 
 #[derive(utoipa::OpenApi)]
-#[openapi(paths(list::list, show::show, show::delete, calendars::list))]
+#[openapi(paths(
+    list::list,
+    show::show,
+    show::delete,
+    preview::of_schedule,
+    preview::of_expression,
+    switch::pause,
+    switch::resume,
+    switch::pause_all,
+    switch::resume_all,
+    history::of_schedule,
+    history::list,
+    calendars::list,
+))]
 pub(crate) struct Api;
 
 /// The routes, below `/api/v1`.
 pub(crate) fn routes() -> Router<Entrance> {
     Router::new()
         .route("/schedules", get(list::list))
+        .route("/schedules/preview", post(preview::of_expression))
         .route("/schedules/{name}", get(show::show).delete(show::delete))
+        .route("/schedules/{name}/preview", get(preview::of_schedule))
+        .route("/schedules/{name}/pause", post(switch::pause))
+        .route("/schedules/{name}/resume", post(switch::resume))
+        .route("/schedules/{name}/triggers", get(history::of_schedule))
+        .route("/triggers", get(history::list))
         .route("/calendars", get(calendars::list))
+        .route("/pause", post(switch::pause_all))
+        .route("/resume", post(switch::resume_all))
 }
 
 /// The calendar that a schedule names.

@@ -5,6 +5,7 @@
 mod batches;
 mod bulk;
 mod operate;
+mod schedule_acts;
 mod schedules;
 mod short_way;
 mod show;
