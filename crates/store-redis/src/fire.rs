@@ -52,8 +52,10 @@ impl RedisStore {
 
     /// The tasks that firings may have to stop. What lives later is refused as moved.
     async fn earlier(&self, partition: Partition, firings: &[Firing]) -> Result<Earlier, Error> {
-        let stops =
-            |firing: &&Firing| firing.overlap == Overlap::CancelPrevious && !firing.records.is_empty();
+        let stops = |firing: &&Firing| {
+            firing.overlap == Overlap::CancelPrevious
+                && firing.records.iter().any(|record| record.task.is_some())
+        };
         let names: Vec<_> = firings.iter().filter(stops).map(|firing| &firing.name).collect();
         if names.is_empty() {
             return Ok(Earlier::new());

@@ -5,7 +5,7 @@
 local CREATED, EXISTING, CONFLICT = 1, 2, 3
 local NO_HINT, READY, WORK = 0, 1, 2
 local STRIDE = 6
-local keys_written, lists, fresh, created, sizes, idle = {}, {}, {}, {}, {}, {}
+local keys_written, lists, fresh, created, sizes, emptied, idle = {}, {}, {}, {}, {}, {}, {}
 
 local function outbox_full(most)
   return call('XLEN', KEYS[K_OUTBOX]) >= most
@@ -38,11 +38,20 @@ local function size_of(queue)
   return sizes[queue.ids]
 end
 
--- Whether no type had a turn when this call first looked. A type whose queue this call empties has none.
+-- A task leaves its queue before commit() takes it out; a type whose queue so becomes empty has no turn any more.
+local function shrink(queue)
+  sizes[queue.ids] = size_of(queue) - 1
+  if sizes[queue.ids] == 0 and call('ZSCORE', queue.turns, queue.task_type) then
+    emptied[queue.turns] = emptied[queue.turns] or {}
+    emptied[queue.turns][queue.task_type] = true
+  end
+end
+
+-- Whether no type had a turn when this call first looked.
 local function was_idle(queue)
   if idle[queue.turns] == nil then
     local types = call('ZCARD', queue.turns)
-    if types == 1 and size_of(queue) == 0 and call('ZSCORE', queue.turns, queue.task_type) then types = 0 end
+    for _ in pairs(emptied[queue.turns] or {}) do types = types - 1 end
     idle[queue.turns] = types == 0
   end
   return idle[queue.turns]

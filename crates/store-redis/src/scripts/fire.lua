@@ -51,7 +51,7 @@ local function stop(task)
   end
   -- A queue that loses its last task here needs a hint for the next.
   if task.enter == 'queue' or (not task.enter and call('ZSCORE', task.queue.ids, member(task))) then
-    sizes[task.queue.ids] = size_of(task.queue) - 1
+    shrink(task.queue)
   end
   task.leave = 'waiting'
   finish(task)
@@ -114,7 +114,7 @@ local function fire_all(item, at)
   if why then return why end
   local tasks, previous = 0, nil
   for _, sent in ipairs(item[10]) do if #sent == 7 then tasks = tasks + 1 end end
-  if plan.p[P_OVERLAP] == O_CANCEL_PREVIOUS then
+  if tasks > 0 and plan.p[P_OVERLAP] == O_CANCEL_PREVIOUS then
     previous = previous_of(plan, item, at + 2 + tasks * STRIDE)
     if not previous then return 'moved' end
   end

@@ -42,6 +42,8 @@ pub mod triggers;
 mod cases;
 mod look;
 mod new_task;
+mod plan_play;
+mod plan_step;
 mod plan_world;
 mod play;
 mod snapshot;

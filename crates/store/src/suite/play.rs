@@ -1,17 +1,18 @@
 //! A sequence's calls on one store, with answers in which only what must be equal is left.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use domain::{Millis, Partition, TaskId, Token, TypeSpec};
 
+use super::plan_play::PlanCall;
 use super::snapshot::Rounding;
 use super::step::{LEASE_MS, Say};
 use super::world::failure;
 use crate::{
-    Claim, ClaimItem, Claimed, Dispatch, Error, Finish, Heartbeat, NewTask, Nonce, Operation, Origin, Reply,
-    Retention, TaskStore, Verdict,
+    Claim, ClaimItem, Claimed, Dispatch, Error, Finish, Heartbeat, NewTask, Nonce, Operation, Origin,
+    PlanStore, Reply, Retention, Verdict,
 };
 
 /// A call, the same for every store but for the tokens.
@@ -28,17 +29,22 @@ pub(super) enum Call {
     Put(Box<TypeSpec>),
     Record,
     Retain,
+    Sweep,
+    Plan(Box<PlanCall>),
 }
 
 /// One store in a sequence.
 pub(super) struct Player {
-    pub(super) store: Arc<dyn TaskStore>,
+    pub(super) store: Arc<dyn PlanStore>,
     pub(super) partition: Partition,
     pub(super) rounding: Rounding,
     tokens: HashMap<TaskId, Vec<Token>>,
     /// Ids of the newest dispatch.
     pub(super) hinted: Vec<TaskId>,
     position: u64,
+    pub(super) start: Millis,
+    /// The incarnations of each schedule, in the order in which they were seen.
+    pub(super) incarnations: BTreeMap<String, Vec<u64>>,
 }
 
 /// Plays a verb twice and compares.
@@ -51,9 +57,10 @@ macro_rules! both {
         first
     }};
 }
+pub(super) use both;
 
 impl Player {
-    pub(super) fn new(store: Arc<dyn TaskStore>, partition: Partition, start: Millis) -> Self {
+    pub(super) fn new(store: Arc<dyn PlanStore>, partition: Partition, start: Millis) -> Self {
         Self {
             store,
             partition,
@@ -61,6 +68,8 @@ impl Player {
             tokens: HashMap::new(),
             hinted: Vec::new(),
             position: 0,
+            start,
+            incarnations: BTreeMap::new(),
         }
     }
 
@@ -92,6 +101,8 @@ impl Player {
             }
             Call::Put(spec) => text(&store.put_types(std::slice::from_ref(spec.as_ref())).await?),
             Call::Record => self.record().await?,
+            Call::Sweep => text(&both!(store.sweep(partition, nonce))),
+            Call::Plan(call) => self.play_plan(call, nonce).await?,
             // What was recorded in part may stay or go, in any order: here all is recorded first.
             Call::Retain => {
                 self.record().await?;
@@ -208,6 +219,6 @@ impl Player {
     }
 }
 
-fn text(value: &impl Debug) -> String {
+pub(super) fn text(value: &impl Debug) -> String {
     format!("{value:?}")
 }

@@ -9,10 +9,12 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::Harness;
 use super::new_task::{POOL, plain};
+use super::plan_play::PlanCall;
+use super::plan_step::{HandDraft, PlanStep};
 use super::play::{Call, Player};
 use super::step::{ADVANCE_MS, Draft, Step, Will, sequence};
 use super::world::spec;
-use crate::{Clock, Dispatch, Error, Model, NewTask, Nonce, Operation, TaskStore};
+use crate::{Clock, Dispatch, Error, Model, NewTask, Nonce, Operation, PlanStore};
 
 const PARTITION: u16 = 1;
 const TYPES: [&str; 3] = ["c.c", "a.a", "b.b"];
@@ -27,6 +29,8 @@ struct Script {
     partitions: u16,
     ids: Vec<TaskId>,
     nonces: u64,
+    /// Time that passed, without the milliseconds between the calls.
+    elapsed: i64,
 }
 
 impl Script {
@@ -118,8 +122,33 @@ impl Script {
             }
             Step::Record => Call::Record,
             Step::Retain => Call::Retain,
+            Step::Sweep => Call::Sweep,
+            Step::Plan(step) => Call::Plan(Box::new(self.plan_call(step))),
             Step::Advance(_) => return None,
         })
+    }
+
+    fn plan_call(&mut self, step: &PlanStep) -> PlanCall {
+        let drafts: Vec<&Draft> = match step {
+            PlanStep::Fire(firings) => firings
+                .iter()
+                .flat_map(|firing| firing.records.iter().map(|(_, draft)| draft))
+                .collect(),
+            PlanStep::ByHand { records, .. } => records
+                .iter()
+                .map(|(HandDraft::Backfill(_, draft) | HandDraft::Manual(_, draft))| draft)
+                .collect(),
+            PlanStep::Put(_)
+            | PlanStep::Remove(_)
+            | PlanStep::Pause(_)
+            | PlanStep::Resume(_)
+            | PlanStep::Retain => Vec::new(),
+        };
+        PlanCall {
+            tasks: drafts.into_iter().map(|draft| self.submission(draft)).collect(),
+            step: step.clone(),
+            elapsed: self.elapsed,
+        }
     }
 
     fn operation(&self, will: Will) -> Operation {
@@ -169,8 +198,9 @@ async fn compare(harness: &dyn Harness, steps: &[Step]) -> Result<(), String> {
         partitions: store.partitions(),
         ids: Vec::new(),
         nonces: 0,
+        elapsed: 0,
     };
-    let mut ours = Player::new(model as Arc<dyn TaskStore>, PARTITION, start);
+    let mut ours = Player::new(model as Arc<dyn PlanStore>, PARTITION, start);
     let mut theirs = Player::new(store, PARTITION, start);
     let steps = std::iter::once(&Step::Reclaim).chain(steps);
     for (at, step) in steps.enumerate() {
@@ -180,6 +210,7 @@ async fn compare(harness: &dyn Harness, steps: &[Step]) -> Result<(), String> {
         } else {
             0
         };
+        script.elapsed += ms;
         clock.advance(ms + 1);
         harness.advance(ms + 1).await;
         let Some(call) = script.call(step, &ours.hinted) else {

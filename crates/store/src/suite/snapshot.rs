@@ -7,7 +7,7 @@ use domain::{Millis, Task, TaskId, Token};
 use super::new_task::POOL;
 use super::play::Player;
 use super::step::GRAIN_MS;
-use crate::{Error, Page, TaskEvent, TaskFilter};
+use crate::{Error, Page, Plan, TaskEvent, TaskFilter};
 
 /// Rounds times, so that the moments between two calls on a real store do not show.
 #[derive(Debug, Clone, Copy)]
@@ -40,10 +40,33 @@ impl Rounding {
             &mut task.finished_at,
             &mut task.deadline,
             &mut task.key_until,
+            &mut task.planned_at,
         ] {
             *at = self.time(*at);
         }
         task.lease_token = task.lease_token.map(|_| Token([1; 16]));
+    }
+
+    pub(super) fn plan(self, plan: &mut Plan) {
+        let mut times = vec![
+            &mut plan.cursor,
+            &mut plan.next,
+            &mut plan.due,
+            &mut plan.created_at,
+            &mut plan.changed_at,
+        ];
+        if let Some(pause) = &mut plan.pause {
+            times.extend([&mut pause.since, &mut pause.until]);
+        }
+        if let Some(last) = &mut plan.last {
+            times.extend([&mut last.planned_at, &mut last.at]);
+        }
+        if let Some(last) = &mut plan.last_fired {
+            times.extend([&mut last.planned_at, &mut last.at]);
+        }
+        for at in times {
+            *at = self.time(*at);
+        }
     }
 
     fn event(self, event: &mut TaskEvent) {
@@ -55,9 +78,11 @@ impl Rounding {
 }
 
 impl Player {
-    /// Every task with its timeline and output, the counts, the queues, the batch, the outbox and the statistics.
-    pub(super) async fn snapshot(&self, batch: TaskId) -> Result<Vec<String>, Error> {
+    /// Every task with its timeline and output, the counts, the queues, the batch, the outbox, the statistics, and the
+    /// plan table.
+    pub(super) async fn snapshot(&mut self, batch: TaskId) -> Result<Vec<String>, Error> {
         let mut lines = self.tasks().await?;
+        lines.extend(self.plan_lines().await?);
         let mut stats = self.store.stats(self.partition).await?;
         stats.now = 0;
         stats.by_type.retain(|_, count| *count > 0);

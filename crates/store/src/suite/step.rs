@@ -7,6 +7,8 @@ use domain::{ErrorClass, Tier};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use super::plan_step::{PlanStep, plan_step};
+
 /// One move of time.
 pub(super) const ADVANCE_MS: i64 = 20_000;
 /// The fleet's lease in random sequences.
@@ -81,6 +83,9 @@ pub(super) enum Step {
     Record,
     /// Records, and removes what ended long ago.
     Retain,
+    /// Looks for what does not fit: there is nothing.
+    Sweep,
+    Plan(PlanStep),
     Advance(u8),
 }
 
@@ -100,7 +105,7 @@ fn limit() -> impl Strategy<Value = Option<u16>> {
     prop::option::of(0..3_u16)
 }
 
-fn draft() -> impl Strategy<Value = Draft> {
+pub(super) fn draft() -> impl Strategy<Value = Draft> {
     let where_to = (0..3_u8, tier(), prop::option::weighted(0.3, 0..3_u8), 0..2_u8);
     let when = (
         wait_ms(),
@@ -180,11 +185,13 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..3_u8, any::<bool>()).prop_map(|(task_type, paused)| Step::Pause { task_type, paused }),
         1 => Just(Step::Record),
         1 => Just(Step::Retain),
+        1 => Just(Step::Sweep),
+        10 => plan_step().prop_map(Step::Plan),
         4 => (1..5_u8).prop_map(Step::Advance),
     ]
 }
 
 /// Sequences of steps.
 pub(super) fn sequence() -> impl Strategy<Value = Vec<Step>> {
-    vec(step(), 1..60)
+    vec(step(), 1..80)
 }
