@@ -159,6 +159,26 @@ pub async fn a_backfill_fires_what_did_not(harness: &dyn Harness) {
     assert_eq!((after.fires, after.seen()), (1, plan.seen()));
 }
 
+/// An instant that stands twice in one call fires once.
+pub async fn a_backfill_counts_once_within_a_call(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let (plan, start) = settled(&world, Overlap::Allow, &[(1, Skipped)]).await;
+    let keyless = || {
+        let mut record = backfill(&world, &plan, start + MINUTE);
+        record.task.as_mut().unwrap().idempotency_key.clear();
+        record
+    };
+    let told = ok(&world.by_hand(&plan, &[keyless(), keyless()]).await);
+    assert_eq!(
+        (told[0].fresh, told[1].fresh, told[1].task),
+        (true, false, told[0].task)
+    );
+    assert_eq!(
+        (world.records(&plan.name).await.len(), world.ready().await.0),
+        (1, 1)
+    );
+}
+
 /// A backfill inside a range takes its instants out of the count; an empty range goes.
 pub async fn a_backfill_takes_instants_out_of_a_range(harness: &dyn Harness) {
     let world = World::new(harness).await;
@@ -184,6 +204,23 @@ pub async fn a_backfill_takes_instants_out_of_a_range(harness: &dyn Harness) {
     let minutes: Vec<_> = history.iter().map(|(at, outcome, _)| (*at, *outcome)).collect();
     let fired: Vec<_> = (1..=6).map(|at| (at, Fired)).chain([(7, Skipped)]).collect();
     assert_eq!(minutes, fired);
+}
+
+/// A new incarnation has instants of its own, whatever the old one made of the same.
+pub async fn a_new_incarnation_has_instants_of_its_own(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let (old, start) = settled(&world, Overlap::Allow, &[(1, Fired), (3, Missed)]).await;
+    world.remove(&old.name).await.unwrap();
+    let new = world.schedule(Overlap::Allow).await;
+    let records = [1, 3].map(|n| backfill(&world, &new, start + n * MINUTE));
+    assert!(ok(&world.by_hand(&new, &records).await).iter().all(|it| it.fresh));
+    let kept = world.records(&new.name).await;
+    let counts = |incarnation| {
+        let mine = kept.iter().filter(|it| it.incarnation == incarnation);
+        mine.map(|it| (it.outcome, it.count)).collect::<Vec<_>>()
+    };
+    assert_eq!(counts(old.incarnation), [(Fired, 1), (Missed, 3)]);
+    assert_eq!(counts(new.incarnation), [(Fired, 1), (Fired, 1)]);
 }
 
 /// Of a call's backfills the store also takes instants from before the schedule was, but none that the scan has yet

@@ -193,7 +193,12 @@ pub async fn cancel_previous_ends_what_waits(harness: &dyn Harness) {
     assert_eq!(world.timeline(first).await.last().unwrap().reason, "overlap");
     assert_eq!(world.live(&plan.name).await, [(fired(&second), false)]);
     assert_eq!(world.ready().await.0, 1);
-    world.start(fired(&second)).await;
+    let mut firing = world.next_fire(&world.plan(&plan.name).await);
+    world.pass(MINUTE).await;
+    firing.records[0].task.as_mut().unwrap().direct = true;
+    let third = world.fire(&firing).await.unwrap().records.remove(0);
+    assert_eq!(third.hint, crate::Hint::Work, "nothing waits any more");
+    assert_eq!(world.status(fired(&third)).await.1, Some(SubState::Dispatched));
 }
 
 /// `cancel_previous` asks what runs to stop; the new task waits until it has, and the newest is the one that goes.

@@ -63,17 +63,7 @@ impl Player {
         let (store, partition, origin) = (self.store.clone(), self.partition, Origin::default());
         let mut tasks = call.tasks.iter().cloned();
         Ok(match &call.step {
-            PlanStep::Put(drafts) => {
-                let mut items = Vec::new();
-                for draft in drafts {
-                    items.push(self.put_item(draft, call.elapsed).await?);
-                }
-                let done = both!(store.put_schedules(partition, nonce, &origin, &items));
-                let told = done
-                    .into_iter()
-                    .map(|item| item.map(|put| (put.how, self.plan_text(put.plan))));
-                text(&told.collect::<Vec<_>>())
-            }
+            PlanStep::Put(drafts) => self.put_plans(drafts, call.elapsed, nonce).await?,
             PlanStep::Remove(numbers) => {
                 let names = self.names(numbers);
                 self.plan_texts(both!(store.remove_schedules(partition, nonce, &names)))
@@ -86,42 +76,76 @@ impl Player {
                 let names = self.names(numbers);
                 self.plan_texts(both!(store.resume_schedules(partition, nonce, &names)))
             }
-            PlanStep::Fire(drafts) => {
-                let mut firings = Vec::new();
-                for draft in drafts {
-                    firings.push(self.firing(draft, &mut tasks).await?);
-                }
-                let done = both!(store.fire(partition, nonce, &origin, &firings)).items;
-                let told = done.into_iter().map(|item| {
-                    let fired = item?;
-                    let records: Vec<_> = fired.records.into_iter().map(|it| self.told(it)).collect();
-                    Ok::<_, PlanRefusal>((self.plan_text(fired.plan), records))
-                });
-                text(&told.collect::<Vec<_>>())
-            }
+            PlanStep::Fire(drafts) => self.fire_plans(drafts, &mut tasks, nonce).await?,
             PlanStep::ByHand {
                 schedule,
                 stranger,
                 records,
             } => {
-                let name = self.schedule_name(*schedule);
-                let incarnation = self.plan_or_ghost(&name).await?.incarnation + u64::from(*stranger);
-                let records: Vec<_> = records
-                    .iter()
-                    .map(|draft| self.hand_record(&name, incarnation, draft, &mut tasks))
-                    .collect();
-                let done =
-                    both!(store.record_triggers(partition, nonce, &origin, &name, incarnation, &records));
-                text(
-                    &done
-                        .items
-                        .into_iter()
-                        .map(|it| it.map(|it| self.told(it)))
-                        .collect::<Vec<_>>(),
-                )
+                self.by_hand(*schedule, *stranger, records, &mut tasks, nonce)
+                    .await?
             }
             PlanStep::Retain => self.retain_records(nonce).await?,
         })
+    }
+
+    async fn put_plans(
+        &mut self,
+        drafts: &[PutDraft],
+        elapsed: Millis,
+        nonce: Nonce,
+    ) -> Result<String, Error> {
+        let mut items = Vec::new();
+        for draft in drafts {
+            items.push(self.put_item(draft, elapsed).await?);
+        }
+        let origin = Origin::default();
+        let done = both!(self.store.put_schedules(self.partition, nonce, &origin, &items));
+        let told = done
+            .into_iter()
+            .map(|item| item.map(|put| (put.how, self.plan_text(put.plan))));
+        Ok(text(&told.collect::<Vec<_>>()))
+    }
+
+    async fn fire_plans(
+        &mut self,
+        drafts: &[FireDraft],
+        tasks: &mut impl Iterator<Item = NewTask>,
+        nonce: Nonce,
+    ) -> Result<String, Error> {
+        let mut firings = Vec::new();
+        for draft in drafts {
+            firings.push(self.firing(draft, tasks).await?);
+        }
+        let origin = Origin::default();
+        let done = both!(self.store.fire(self.partition, nonce, &origin, &firings)).items;
+        let told = done.into_iter().map(|item| {
+            let fired = item?;
+            let records: Vec<_> = fired.records.into_iter().map(|it| self.told(it)).collect();
+            Ok::<_, PlanRefusal>((self.plan_text(fired.plan), records))
+        });
+        Ok(text(&told.collect::<Vec<_>>()))
+    }
+
+    async fn by_hand(
+        &mut self,
+        schedule: u8,
+        stranger: bool,
+        drafts: &[HandDraft],
+        tasks: &mut impl Iterator<Item = NewTask>,
+        nonce: Nonce,
+    ) -> Result<String, Error> {
+        let (store, partition, origin) = (self.store.clone(), self.partition, Origin::default());
+        let name = self.schedule_name(schedule);
+        let incarnation = self.plan_or_ghost(&name).await?.incarnation + u64::from(stranger);
+        let records: Vec<_> = drafts
+            .iter()
+            .map(|draft| self.hand_record(&name, incarnation, draft, tasks))
+            .collect();
+        let done =
+            both!(store.record_triggers(partition, nonce, &origin, &name, incarnation, &records)).items;
+        let told = done.into_iter().map(|it| it.map(|it| self.told(it)));
+        Ok(text(&told.collect::<Vec<_>>()))
     }
 
     async fn put_item(&self, draft: &PutDraft, elapsed: Millis) -> Result<PutSchedule, Error> {
