@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod batch_cases;
+mod batch_then;
 mod blocked_handlers;
 mod custom_handler;
 mod demo;

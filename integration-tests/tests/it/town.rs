@@ -12,7 +12,8 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 pub(crate) struct Town {
     pub(crate) api: Api,
     pub(crate) gateway: Gengfu,
-    roles: Vec<Gengfu>,
+    /// Scheduler, dispatcher, recorder.
+    pub(crate) roles: Vec<Gengfu>,
     pub(crate) redis: RedisServer,
     pub(crate) nats: NatsServer,
     settings: Vec<(String, String)>,

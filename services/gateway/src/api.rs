@@ -114,6 +114,7 @@ mod tests {
             ("/api/v1/pause", &["post"]),
             ("/api/v1/resume", &["post"]),
             ("/api/v1/calendars", &["get"]),
+            ("/api/v1/batches/{id}/seal", &["post"]),
             ("/api/v1/stats", &["get"]),
             ("/api/v1/executors", &["get"]),
         ] {

@@ -104,13 +104,15 @@ async fn schedule(wiring: Wiring) {
             .saturating_add(settings.dead_max)
             .saturating_add(settings.cancelled_max),
     };
-    let config = scheduler::Config::new(
+    let mut config = scheduler::Config::new(
         &wiring.node,
         wiring.config.executor.lease.as_duration(),
         retention,
     );
     let announcer = wiring.announcer();
+    config.limits = wiring.limits();
     let parts = scheduler::Parts {
+        types: wiring.types.clone(),
         store: Arc::clone(&wiring.store),
         bus: wiring.bus.clone(),
         announcer: announcer.clone(),

@@ -8,6 +8,7 @@
 mod beat;
 mod call;
 mod error;
+mod follow;
 mod gauges;
 mod hints;
 mod outbox;
@@ -21,6 +22,7 @@ mod watch;
 
 use std::{sync::Arc, time::Duration};
 
+use admission::{Limits, Types};
 use messaging::{Announcer, Bus};
 use runtime::{Drained, Health, Shutdown, Tasks};
 use store::{Origin, Retention, TaskStore};
@@ -52,6 +54,10 @@ pub struct Config {
     pub retention: Retention,
     /// Time in which the sweep takes a slice of each partition.
     pub sweep_every: Duration,
+    /// How often it is looked which sealed batches have ended.
+    pub follow_every: Duration,
+    /// What a task that follows a batch may be.
+    pub limits: Limits,
     /// How often the gauges of the fleet are set.
     pub gauges_every: Duration,
 }
@@ -71,6 +77,8 @@ impl Config {
             retain_every: Duration::from_secs(10),
             retention,
             sweep_every: Duration::from_secs(30),
+            follow_every: Duration::from_millis(500),
+            limits: Limits::default(),
             gauges_every: Duration::from_secs(5),
         }
     }
@@ -85,6 +93,8 @@ pub struct Parts {
     pub bus: Bus,
     /// Where transitions go.
     pub announcer: Announcer,
+    /// The task types.
+    pub types: Types,
     /// What is counted.
     pub metrics: Metrics,
     /// Where it says what it waits for, as `redis` and `nats`.
@@ -125,6 +135,7 @@ pub async fn run(config: Config, parts: Parts, shutdown: Shutdown) -> Drained {
             "reclaim",
             beat(reclaim::Reclaim::new(&town, partition), Arc::clone(&town)),
         );
+        tasks.spawn("follow", beat(follow::Follow::new(partition), Arc::clone(&town)));
         tasks.spawn("outbox", beat(outbox::Outbox::new(partition), Arc::clone(&town)));
     }
     tasks.spawn("retain", beat(retain::Retain::new(partitions), Arc::clone(&town)));

@@ -2,6 +2,7 @@
 
 mod cancel;
 mod results;
+mod seal;
 mod show;
 
 use axum::{
@@ -12,7 +13,7 @@ use axum::{
 use crate::gate::Entrance;
 
 #[derive(utoipa::OpenApi)]
-#[openapi(paths(show::list, show::show, results::results, cancel::cancel))]
+#[openapi(paths(show::list, show::show, results::results, cancel::cancel, seal::seal))]
 pub(crate) struct Api;
 
 /// The routes, below `/api/v1`.
@@ -22,4 +23,5 @@ pub(crate) fn routes() -> Router<Entrance> {
         .route("/batches/{id}", get(show::show))
         .route("/batches/{id}/results", get(results::results))
         .route("/batches/{id}/cancel", post(cancel::cancel))
+        .route("/batches/{id}/seal", post(seal::seal))
 }

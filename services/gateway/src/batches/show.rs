@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use axum::{extract::Path, http::StatusCode, response::Response};
 use domain::{Status, TaskId};
 use serde::Serialize;
-use store::{BatchCounts, Page, TaskFilter};
+use store::{BatchCounts, Page, Sealed, TaskFilter};
 use utoipa::ToSchema;
 
+use super::seal::SealedJson;
 use crate::{
     body::{Params, id, json},
     gate::Gate,
@@ -27,12 +28,14 @@ pub(crate) struct BatchJson {
     total: u64,
     /// Every status, zeros included.
     counts: BTreeMap<&'static str, u64>,
-    /// Whether every task has ended.
+    /// Whether every task has ended, and all rows are there where it is known how many there are.
     finished: bool,
+    /// What was said when all rows were handed in; null before.
+    sealed: Option<SealedJson>,
 }
 
 impl BatchJson {
-    fn of(batch_id: TaskId, counts: &BatchCounts) -> Self {
+    pub(super) fn of(batch_id: TaskId, counts: &BatchCounts, sealed: Option<Sealed>) -> Self {
         let named = |status: Status| {
             let name = status.as_str();
             (name, counts.by_status.get(name).copied().unwrap_or(0))
@@ -41,7 +44,11 @@ impl BatchJson {
             batch_id,
             total: counts.total,
             counts: Status::ALL.into_iter().map(named).collect(),
-            finished: counts.finished(),
+            finished: counts.finished()
+                && sealed
+                    .as_ref()
+                    .is_none_or(|sealed| counts.total >= sealed.seal.total),
+            sealed: sealed.map(SealedJson::from),
         }
     }
 }
@@ -63,8 +70,13 @@ impl Gate {
     responses((status = 200, body = BatchJson, description = "the batch"), (status = 404, body = RefusalShape, description = "none"))
 )]
 pub(crate) async fn show(gate: Gate, Path(text): Path<String>) -> Result<Response, Refusal> {
-    let (batch, counts) = gate.batch(&text).await?;
-    Ok(json(StatusCode::OK, &BatchJson::of(batch, &counts)))
+    let batch = id("batch_id", &text)?;
+    let (counts, sealed) = tokio::try_join!(gate.store.batch(batch), gate.store.sealed(batch))?;
+    if counts.is_none() && sealed.is_none() {
+        return Err(Refusal::missing("batch", batch));
+    }
+    let shown = BatchJson::of(batch, &counts.unwrap_or_default(), sealed);
+    Ok(json(StatusCode::OK, &shown))
 }
 
 /// Lists batches that have tasks among the newest ones. A page may be short, even empty, and still have a `next`; a
@@ -101,7 +113,8 @@ pub(crate) async fn list(gate: Gate, params: Params) -> Result<Response, Refusal
     let mut items = Vec::new();
     for batch in found {
         if let Some(counts) = gate.store.batch(batch).await? {
-            items.push(BatchJson::of(batch, &counts));
+            let sealed = gate.store.sealed(batch).await?;
+            items.push(BatchJson::of(batch, &counts, sealed));
         }
     }
     Ok(json(StatusCode::OK, &Items { items, next: cursor }))

@@ -117,3 +117,62 @@ async fn cancelling_a_batch_stops_what_has_not_ended() {
         (&json!(98), &json!(1))
     );
 }
+
+#[tokio::test]
+async fn a_sealed_batch_is_finished_when_all_its_rows_are() {
+    let (town, ids) = town(2).await;
+    town.declare(json!({"name": "report", "handler": "echo"})).await;
+    let path = format!("/api/v1/batches/{BATCH}");
+    assert_eq!(town.get(&path).await.json()["sealed"], Value::Null);
+    for id in &ids {
+        town.succeed(id, b"1", b"").await;
+    }
+    let seal = json!({"total": 3, "then": "report"});
+    let answer = town.post(&format!("{path}/seal"), seal.clone()).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let said = json!({"total": 3, "then": "report", "task_id": null});
+    assert_eq!(
+        (&answer.json()["sealed"], &answer.json()["finished"]),
+        (&said, &json!(false)),
+        "a row is still to come"
+    );
+    assert_eq!(
+        town.post(&format!("{path}/seal"), seal).await.status,
+        200,
+        "the same again"
+    );
+    let other = town.post(&format!("{path}/seal"), json!({"total": 3})).await;
+    assert_eq!(other.status, 409);
+    assert!(other.text().contains("report follows"), "{}", other.text());
+    assert_eq!(town.get(&path).await.json()["sealed"], said);
+}
+
+#[tokio::test]
+async fn a_seal_that_makes_no_sense_is_refused() {
+    let (town, _) = town(2).await;
+    let path = format!("/api/v1/batches/{BATCH}/seal");
+    for (body, status, says) in [
+        (json!({"total": 2, "then": "nobody.knows"}), 422, "nobody.knows"),
+        (json!({"total": 2, "then": ""}), 422, "then"),
+        (json!({"total": 1}), 409, "has 2 tasks already"),
+        (json!({"then": "t"}), 400, "total"),
+        (json!({"total": -1}), 400, "total"),
+        (json!({"total": 2, "than": "t"}), 400, "than"),
+    ] {
+        let answer = town.post(&path, body.clone()).await;
+        assert_eq!(answer.status, status, "{body}: {}", answer.text());
+        assert!(answer.text().contains(says), "{body}: {}", answer.text());
+    }
+    let unknown = "/api/v1/batches/0192f0c1-2d3e-7abc-8def-00000000abcd";
+    let answer = town.post(&format!("{unknown}/seal"), json!({"total": 2})).await;
+    assert_eq!(answer.status, 404, "{}", answer.text());
+    // Of no rows a batch may be sealed: an empty file is followed too.
+    let answer = town
+        .post(&format!("{unknown}/seal"), json!({"total": 0, "then": "t"}))
+        .await;
+    assert_eq!(
+        (answer.status.as_u16(), &answer.json()["finished"]),
+        (200, &json!(true))
+    );
+    assert_eq!(town.get(unknown).await.json()["sealed"]["then"], "t");
+}

@@ -3,6 +3,7 @@
 mod cells;
 mod records;
 mod rows;
+mod seal;
 mod send;
 mod source;
 #[cfg(test)]
@@ -43,7 +44,7 @@ pub(crate) struct Args {
     /// Which column gives a field, where they have different names.
     #[arg(long, value_delimiter = ',', value_name = "FIELD=COLUMN", value_parser = rename)]
     map: Vec<Rename>,
-    /// A task of this type when all have ended.
+    /// One task of this type when all have ended; the platform starts it, also where nobody waits.
     #[arg(long, value_name = "TYPE")]
     then: Option<String>,
     /// Goes on with a batch that was interrupted; rows that are stored already stay as they are.
@@ -80,8 +81,11 @@ pub(crate) struct Plan {
 }
 
 pub(crate) async fn run(args: Args, client: &Client, json: bool) -> anyhow::Result<()> {
-    if args.then.is_some() {
-        bail!("--then is not served by this version; start the next task when gengfu batch --wait has ended");
+    if let Some(then) = &args.then {
+        client
+            .get(&format!("/types/{then}"), &[])
+            .await
+            .context("--then names the type of the task that follows")?;
     }
     let spec = client.get(&format!("/types/{}", args.task_type), &[]).await?;
     let spec: TypeSpec =
@@ -96,6 +100,9 @@ pub(crate) async fn run(args: Args, client: &Client, json: bool) -> anyhow::Resu
     let bar = bar(rows);
     let sent = send::send(&plan, client, &bar).await?;
     bar.finish_and_clear();
+    if let Some(then) = &args.then {
+        seal::seal(&plan, client, sent.submitted + sent.rejected, then).await?;
+    }
     let mut answer = Map::new();
     answer.insert("batch_id".into(), json!(plan.batch));
     answer.insert("rows".into(), json!(sent.submitted + sent.rejected));

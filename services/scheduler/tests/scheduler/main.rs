@@ -6,6 +6,7 @@
 extern crate gengfu_scheduler as scheduler;
 
 mod duties;
+mod follow;
 mod outages;
 mod replicas;
 mod town;

@@ -74,6 +74,7 @@ impl Town {
         let (metrics, health, shutdown) = (Metrics::new(), Health::new(), Shutdown::new());
         let store: Arc<dyn TaskStore> = self.store.clone();
         let parts = scheduler::Parts {
+            types: admission::Types::new(Arc::clone(&store)),
             announcer: Announcer::new(Arc::clone(&store), self.bus.publisher(), metrics.clone(), node),
             store,
             bus: self.bus.clone(),
@@ -94,6 +95,7 @@ impl Town {
             retain_every: Duration::from_millis(10),
             sweep_every: Duration::from_millis(10),
             gauges_every: Duration::from_millis(50),
+            follow_every: Duration::from_millis(10),
             ..scheduler::Config::new(node, lease, retention)
         };
         let run = tokio::spawn(scheduler::run(config, parts, shutdown.clone()));
@@ -117,6 +119,11 @@ impl Town {
         let id = new.id;
         self.admit_all(vec![new]).await;
         id
+    }
+
+    /// Admits this very task; its events stay in the outbox.
+    pub(crate) async fn admit_new(&mut self, new: NewTask) {
+        self.admit_all(vec![new]).await;
     }
 
     /// Admits `count` tasks of partition 0.
@@ -214,7 +221,7 @@ pub(crate) async fn hint(hints: &mut ReadyPuller) -> ReadyHint {
     }
 }
 
-fn task(id: TaskId, delay_ms: i64) -> NewTask {
+pub(crate) fn task(id: TaskId, delay_ms: i64) -> NewTask {
     NewTask {
         id,
         task_type: "a.b".into(),
