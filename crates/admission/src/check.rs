@@ -237,19 +237,24 @@ pub(crate) fn bare(submission: Submission<'_>, limits: &Limits) -> NewTask {
 }
 
 fn new_id(task_type: &str, key: &str) -> TaskId {
+    if key.is_empty() {
+        TaskId::new(now_ms(), random())
+    } else {
+        TaskId::keyed(now_ms(), random(), task_type, key)
+    }
+}
+
+/// The random part of an id.
+pub(crate) fn random() -> [u8; 10] {
     let mut random = [0; 10];
     // Without the system's randomness an id would repeat, and with it a task vanish; no Gengfu runs there.
     #[expect(clippy::expect_used, reason = "no platform that we build for is without it")]
     getrandom::fill(&mut random).expect("randomness of the system");
-    if key.is_empty() {
-        TaskId::new(now_ms(), random)
-    } else {
-        TaskId::keyed(now_ms(), random, task_type, key)
-    }
+    random
 }
 
 /// This host's clock; it goes into ids only, and bounds times that are out of all reason.
-fn now_ms() -> Millis {
+pub(crate) fn now_ms() -> Millis {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

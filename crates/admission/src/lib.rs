@@ -6,6 +6,7 @@
 
 mod check;
 mod known_type;
+mod planned;
 mod problem;
 mod refuse;
 mod schema;
@@ -13,6 +14,7 @@ mod types;
 
 pub use check::{Limits, Submission, check};
 pub use known_type::{BadSchema, KnownType};
+pub use planned::{Planned, planned, standing};
 pub use problem::Problem;
 pub use refuse::refuse;
 pub use schema::Fault;

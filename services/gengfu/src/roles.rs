@@ -111,9 +111,10 @@ async fn schedule(wiring: Wiring) {
     );
     let announcer = wiring.announcer();
     config.limits = wiring.limits();
+    config.triggers_age = settings.triggers.as_duration();
     let parts = scheduler::Parts {
+        store: Arc::clone(&wiring.plans),
         types: wiring.types.clone(),
-        store: Arc::clone(&wiring.store),
         bus: wiring.bus.clone(),
         announcer: announcer.clone(),
         metrics: wiring.metrics.clone(),

@@ -13,6 +13,8 @@ pub(crate) enum Next {
     Now,
     /// After its interval.
     Later,
+    /// After this, or after its interval where that is shorter.
+    Within(Duration),
 }
 
 /// Something that is done again and again.
@@ -37,10 +39,10 @@ pub(crate) async fn beat<D: Duty>(mut duty: D, town: Arc<Town>) {
         let wait = match result {
             Ok(next) => {
                 backoff.reset();
-                if next == Next::Now {
-                    Duration::ZERO
-                } else {
-                    jittered(duty.every(&town))
+                match next {
+                    Next::Now => Duration::ZERO,
+                    Next::Later => jittered(duty.every(&town)),
+                    Next::Within(wait) => wait.min(jittered(duty.every(&town))),
                 }
             }
             Err(_) => backoff.next_wait(),

@@ -1,22 +1,31 @@
-//! Owns time: makes due tasks ready, takes back what vanished executors held, and sweeps up what was left behind.
+//! Owns time: fires schedules, makes due tasks ready, takes back what vanished executors held, and sweeps up what was left behind.
 //!
 //! Replicas share the work without a leader. Every verb is safe in any number of hands; a lease of each partition
 //! (`turns.rs`) only says who asks often and who stands by. Start reading at [`run`], then one file for each duty.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod bad_schedules;
 mod beat;
+mod calendars;
 mod call;
 mod error;
+mod fault_point;
+mod fire;
+mod firing;
 mod follow;
 mod gauges;
 mod hints;
 mod outbox;
+mod plans;
 mod reclaim;
 mod release_due;
 mod retain;
+mod retain_triggers;
 mod sweep;
+mod trigger_line;
 mod turns;
+mod wakes;
 mod walk;
 mod watch;
 
@@ -25,10 +34,10 @@ use std::{sync::Arc, time::Duration};
 use admission::{Limits, Types};
 use messaging::{Announcer, Bus};
 use runtime::{Drained, Health, Shutdown, Tasks};
-use store::{Origin, Retention, TaskStore};
+use store::{Origin, PlanStore, Retention};
 use telemetry::Metrics;
 
-use crate::{beat::beat, turns::Turns};
+use crate::{beat::beat, calendars::Calendars, turns::Turns};
 
 /// How long duties may go on once it is time to stop; longer than one call to the store.
 const GRACE: Duration = Duration::from_secs(10);
@@ -42,6 +51,8 @@ pub struct Config {
     pub lease: Duration,
     /// How often due tasks are looked for.
     pub release_every: Duration,
+    /// How often due schedules are looked for; for those that it knows of it wakes by itself.
+    pub fire_every: Duration,
     /// How often expired leases are looked for.
     pub reclaim_every: Duration,
     /// How often entries that stayed in the outbox are looked for.
@@ -52,11 +63,13 @@ pub struct Config {
     pub retain_every: Duration,
     /// How long terminal tasks stay.
     pub retention: Retention,
+    /// How long trigger records stay.
+    pub triggers_age: Duration,
     /// Time in which the sweep takes a slice of each partition.
     pub sweep_every: Duration,
     /// How often it is looked which sealed batches have ended.
     pub follow_every: Duration,
-    /// What a task that follows a batch may be.
+    /// What a task of a schedule, or one that follows a batch, may be.
     pub limits: Limits,
     /// How often the gauges of the fleet are set.
     pub gauges_every: Duration,
@@ -71,11 +84,13 @@ impl Config {
             node: node.into(),
             lease,
             release_every: Duration::from_millis(100),
+            fire_every: Duration::from_millis(200),
             reclaim_every: Duration::from_millis(500),
             outbox_every: Duration::from_secs(2),
             outbox_age: Duration::from_secs(5),
             retain_every: Duration::from_secs(10),
             retention,
+            triggers_age: Duration::from_secs(30 * 86_400),
             sweep_every: Duration::from_secs(30),
             follow_every: Duration::from_millis(500),
             limits: Limits::default(),
@@ -87,8 +102,8 @@ impl Config {
 /// What a scheduler works with.
 #[derive(Clone)]
 pub struct Parts {
-    /// The task state.
-    pub store: Arc<dyn TaskStore>,
+    /// The task state and the plan table.
+    pub store: Arc<dyn PlanStore>,
     /// Where ready hints go.
     pub bus: Bus,
     /// Where transitions go.
@@ -107,6 +122,7 @@ struct Town {
     parts: Parts,
     origin: Origin,
     turns: Turns,
+    calendars: Calendars,
     shutdown: Shutdown,
 }
 
@@ -120,6 +136,7 @@ pub async fn run(config: Config, parts: Parts, shutdown: Shutdown) -> Drained {
             reason: String::new(),
         },
         turns: Turns::new(&config.node, partitions),
+        calendars: Calendars::default(),
         shutdown: shutdown.clone(),
         config,
         parts,
@@ -136,9 +153,17 @@ pub async fn run(config: Config, parts: Parts, shutdown: Shutdown) -> Drained {
             beat(reclaim::Reclaim::new(&town, partition), Arc::clone(&town)),
         );
         tasks.spawn("follow", beat(follow::Follow::new(partition), Arc::clone(&town)));
+        tasks.spawn("fire", beat(fire::Fire::new(&town, partition), Arc::clone(&town)));
         tasks.spawn("outbox", beat(outbox::Outbox::new(partition), Arc::clone(&town)));
     }
     tasks.spawn("retain", beat(retain::Retain::new(partitions), Arc::clone(&town)));
+    tasks.spawn(
+        "retain_triggers",
+        beat(
+            retain_triggers::RetainTriggers::new(partitions),
+            Arc::clone(&town),
+        ),
+    );
     tasks.spawn("sweep", beat(sweep::Sweep::new(partitions), Arc::clone(&town)));
     tasks.spawn("gauges", beat(gauges::Gauges::default(), town));
     tasks.run(GRACE).await

@@ -12,7 +12,7 @@ use domain::{ErrorClass, Status, Tier};
 use prometheus_client::{encoding::prometheus_text, registry::Registry};
 
 use labels::{Label, Names};
-use series::{Counted, Standing};
+use series::{Counted, Planned, Standing};
 
 /// The content type of [`Metrics::render`].
 pub const METRICS_CONTENT_TYPE: &str = prometheus_text::CONTENT_TYPE;
@@ -33,6 +33,7 @@ pub struct Metrics(Arc<Inner>);
 struct Inner {
     registry: Registry,
     counted: Counted,
+    planned: Planned,
     standing: Standing,
     types: Names,
     pools: Names,
@@ -50,12 +51,14 @@ impl Metrics {
     pub fn new() -> Self {
         let mut registry = Registry::default();
         let counted = Counted::register(&mut registry);
+        let planned = Planned::register(&mut registry);
         let standing = Standing::register(&mut registry);
         registry.register_collector(Box::new(process::Process));
         let (types, pools) = (Names::new(TYPES_MAX), Names::new(POOLS_MAX));
         Self(Arc::new(Inner {
             registry,
             counted,
+            planned,
             standing,
             types,
             pools,
@@ -108,7 +111,7 @@ impl Metrics {
 
     /// A schedule fired this long after its planned instant.
     pub fn observe_lateness(&self, seconds: f64) {
-        self.0.counted.lateness.observe(seconds.max(0.0));
+        self.0.planned.lateness.observe(seconds.max(0.0));
     }
 
     /// A task will be run again after an error of this class.
@@ -155,10 +158,38 @@ impl Metrics {
     /// Trigger records were written with this outcome: `fired`, `skipped` or `missed`.
     pub fn trigger_records(&self, outcome: &'static str, records: u64) {
         self.0
-            .counted
+            .planned
             .triggers
             .get_or_create(&[("outcome", Label::Fixed(outcome))])
             .inc_by(records);
+    }
+
+    /// A schedule could not fire as it stands, because of its `definition`, its `type` or the like.
+    pub fn bad_schedule(&self, kind: &'static str) {
+        self.0
+            .planned
+            .bad_schedules
+            .get_or_create(&[("kind", Label::Fixed(kind))])
+            .inc();
+    }
+
+    /// A planned instant has no record although its time and a grace are over (I7).
+    pub fn absent_trigger(&self) {
+        self.0.planned.absent.inc();
+    }
+
+    /// A schedule will run into a year that its calendar does not cover.
+    pub fn uncovered_calendar(&self) {
+        self.0.planned.uncovered.inc();
+    }
+
+    /// A notice for people was `sent`, `failed` for good, or `dropped` because too many waited.
+    pub fn notice(&self, end: &'static str) {
+        self.0
+            .planned
+            .notices
+            .get_or_create(&[("end", Label::Fixed(end))])
+            .inc();
     }
 
     /// Slots of this executor that are `busy` or `free`.

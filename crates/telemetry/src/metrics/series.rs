@@ -23,13 +23,11 @@ pub(crate) struct Counted {
     pub(crate) tasks: By<2, Counter>,
     pub(crate) wait: By<2, Histogram>,
     pub(crate) run: By<2, Histogram>,
-    pub(crate) lateness: Histogram,
     pub(crate) retries: By<2, Counter>,
     pub(crate) submitted: By<2, Counter>,
     pub(crate) repairs: By<1, Counter>,
     pub(crate) refused: Counter,
     pub(crate) mismatch: By<1, Counter>,
-    pub(crate) triggers: By<1, Counter>,
 }
 
 impl Counted {
@@ -39,23 +37,16 @@ impl Counted {
             tasks: Family::default(),
             wait: Family::new_with_constructor(seconds),
             run: Family::new_with_constructor(seconds),
-            lateness: seconds(),
             retries: Family::default(),
             submitted: Family::default(),
             repairs: Family::default(),
             refused: Counter::default(),
             mismatch: Family::default(),
-            triggers: Family::default(),
         };
         let mut add = Named(registry);
         add.name("tasks", "Tasks that reached a terminal status", &counted.tasks);
         add.name("task_wait_seconds", "Time from ready to claimed", &counted.wait);
         add.name("task_run_seconds", "Time that one attempt ran", &counted.run);
-        add.name(
-            "trigger_lateness_seconds",
-            "Time from planned instant to fire",
-            &counted.lateness,
-        );
         add.name("retries", "Attempts that another will follow", &counted.retries);
         add.name("submitted", "Tasks accepted", &counted.submitted);
         add.name(
@@ -73,12 +64,52 @@ impl Counted {
             "Outputs that do not belong to their inputs",
             &counted.mismatch,
         );
+        counted
+    }
+}
+
+/// What schedules did, and what was found about them.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) lateness: Histogram,
+    pub(crate) triggers: By<1, Counter>,
+    pub(crate) bad_schedules: By<1, Counter>,
+    pub(crate) absent: Counter,
+    pub(crate) uncovered: Counter,
+    pub(crate) notices: By<1, Counter>,
+}
+
+impl Planned {
+    /// Registers all.
+    pub(crate) fn register(registry: &mut Registry) -> Self {
+        let planned = Self {
+            lateness: seconds(),
+            triggers: Family::default(),
+            bad_schedules: Family::default(),
+            absent: Counter::default(),
+            uncovered: Counter::default(),
+            notices: Family::default(),
+        };
+        let mut add = Named(registry);
+        let help = "Time from planned instant to fire";
+        add.name("trigger_lateness_seconds", help, &planned.lateness);
         add.name(
             "trigger_records",
             "Planned instants by outcome",
-            &counted.triggers,
+            &planned.triggers,
         );
-        counted
+        let help = "Times that a schedule could not fire as it stands";
+        add.name("bad_schedules", help, &planned.bad_schedules);
+        let help = "Planned instants found without a record";
+        add.name("absent_triggers", help, &planned.absent);
+        let help = "Schedules found to run into a year that their calendar does not cover";
+        add.name("uncovered_calendars", help, &planned.uncovered);
+        add.name(
+            "notices",
+            "Notices to the webhook by how they ended",
+            &planned.notices,
+        );
+        planned
     }
 }
 

@@ -48,6 +48,10 @@ fn one_of_each() -> Metrics {
     metrics.refused_write();
     metrics.io_mismatch("row");
     metrics.trigger_records("fired", 3);
+    metrics.bad_schedule("type");
+    metrics.absent_trigger();
+    metrics.uncovered_calendar();
+    metrics.notice("sent");
     metrics.set_slots("default", "free", 64);
     metrics.set_ready("default", Tier::Low, 7);
     metrics.set_oldest_ready("default", Tier::Low, 1.5);
@@ -80,6 +84,10 @@ fn every_metric_of_the_contract_is_there_under_its_name() {
         ("gengfu_refused_writes_total", 1.0),
         (r#"gengfu_io_mismatch_total{kind="row"}"#, 1.0),
         (r#"gengfu_trigger_records_total{outcome="fired"}"#, 3.0),
+        (r#"gengfu_bad_schedules_total{kind="type"}"#, 1.0),
+        ("gengfu_absent_triggers_total", 1.0),
+        ("gengfu_uncovered_calendars_total", 1.0),
+        (r#"gengfu_notices_total{end="sent"}"#, 1.0),
         (r#"gengfu_executor_slots{pool="default",state="free"}"#, 64.0),
         (r#"gengfu_ready_tasks{pool="default",tier="low"}"#, 7.0),
         (r#"gengfu_oldest_ready_seconds{pool="default",tier="low"}"#, 1.5),

@@ -6,7 +6,10 @@
 extern crate gengfu_scheduler as scheduler;
 
 mod duties;
+mod fires;
 mod follow;
+mod misfires;
 mod outages;
 mod replicas;
+mod schedules;
 mod town;

@@ -76,7 +76,7 @@ impl Town {
         let parts = scheduler::Parts {
             types: admission::Types::new(Arc::clone(&store)),
             announcer: Announcer::new(Arc::clone(&store), self.bus.publisher(), metrics.clone(), node),
-            store,
+            store: self.store.clone(),
             bus: self.bus.clone(),
             metrics: metrics.clone(),
             health: health.clone(),
@@ -90,6 +90,7 @@ impl Town {
         let lease = Duration::from_millis(LEASE_MS.unsigned_abs());
         let config = scheduler::Config {
             release_every,
+            fire_every: Duration::from_millis(10),
             reclaim_every: Duration::from_millis(10),
             outbox_every: Duration::from_millis(10),
             retain_every: Duration::from_millis(10),
