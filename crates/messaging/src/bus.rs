@@ -188,13 +188,14 @@ async fn tend(core: Arc<Core>) {
             State::Away | State::Ready => LOOK_EVERY,
             State::Preparing(_) | State::Unusable(_) => {
                 attempt = if fresh { 1 } else { attempt + 1 };
-                match prepare(&core).await {
-                    Ok(created_ms) => {
+                match seen.while_connected(&core, prepare(&core)).await {
+                    None => continue,
+                    Some(Ok(created_ms)) => {
                         attempt = 0;
                         core.link.ready(now.epoch, created_ms);
                         CHECKS_APART
                     }
-                    Err(error) => {
+                    Some(Err(error)) => {
                         core.link.not_ready(now.epoch, error);
                         jitter::delay(attempt)
                     }
@@ -219,14 +220,12 @@ async fn prepare(core: &Core) -> Result<i64, Error> {
 #[derive(Default)]
 struct Seen {
     connects: u64,
-    looks: u64,
     logged: Option<String>,
 }
 
 impl Seen {
     /// Carries the client's state over to the link. True where the connection is a new one.
     fn look(&mut self, core: &Core) -> bool {
-        self.looks += 1;
         let connects = core.client.statistics().connects.load(Relaxed);
         let connected = core.client.connection_state() == connection::State::Connected;
         let fresh = connected && connects != self.connects;
@@ -241,23 +240,41 @@ impl Seen {
         fresh
     }
 
-    /// One line for each change, not one for each attempt.
+    /// What comes of `checks`; none where the connection ends first: a server that is shut down still takes connections
+    /// for a moment, and never answers on them.
+    async fn while_connected<T>(&self, core: &Core, checks: impl Future<Output = T>) -> Option<T> {
+        tokio::pin!(checks);
+        loop {
+            tokio::select! {
+                checked = &mut checks => return Some(checked),
+                () = core.link.wake.notified() => {}
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+            let connects = core.client.statistics().connects.load(Relaxed);
+            let connected = core.client.connection_state() == connection::State::Connected;
+            if !connected || connects != self.connects {
+                return None;
+            }
+        }
+    }
+
+    /// One line for each reason, not one for each attempt; and only for reasons that a person may have to look into.
+    /// That NATS is away or back is a line of whoever depends on it.
     fn log(&mut self, state: &State) {
         let text = match state {
             // Passes in a moment, or becomes one of the others.
             State::Preparing(None) => return,
-            // The first attempt is still on its way.
-            State::Away if self.looks == 1 => return,
-            _ => state.reason(),
+            State::Ready | State::Away => None,
+            State::Preparing(Some(_)) | State::Unusable(_) => state.reason(),
         };
-        if self.logged == Some(text.clone().unwrap_or_default()) {
+        if self.logged == text {
             return;
         }
         match (state, &text) {
             (State::Unusable(_), Some(reason)) => tracing::error!(reason, "nats cannot be used"),
-            (_, Some(reason)) => tracing::warn!(reason, "nats is not ready"),
-            (_, None) => tracing::info!("nats is ready"),
+            (_, Some(reason)) => tracing::warn!(reason, "nats cannot be used yet"),
+            (_, None) => {}
         }
-        self.logged = Some(text.unwrap_or_default());
+        self.logged = text;
     }
 }

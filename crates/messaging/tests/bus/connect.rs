@@ -1,7 +1,12 @@
 //! Servers that are absent, unfit, or come and go.
 
-use anyhow::Result;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
 use messaging::{Bus, Config, Error, State};
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::nats::{Nats, within};
 
@@ -36,6 +41,50 @@ async fn a_server_that_goes_is_noticed_and_its_return_too() -> Result<()> {
     within(bus.wait_ready()).await??;
     assert_eq!(bus.counts().connects, 2);
     Ok(())
+}
+
+/// A server that takes a connection while it is shut down already: it says who it is, and answers no request.
+async fn greet(stream: TcpStream) -> Result<BufReader<TcpStream>> {
+    let mut stream = BufReader::new(stream);
+    let info =
+        r#"INFO {"server_id":"X","version":"2.15.0","max_payload":8388608,"headers":true,"jetstream":true}"#;
+    stream.write_all(format!("{info}\r\n").as_bytes()).await?;
+    let mut line = String::new();
+    while !line.starts_with("PING") {
+        line.clear();
+        anyhow::ensure!(stream.read_line(&mut line).await? > 0, "closed");
+    }
+    stream.write_all(b"PONG\r\n").await?;
+    // The first check of a stream.
+    while !line.contains("$JS.API.") {
+        line.clear();
+        anyhow::ensure!(stream.read_line(&mut line).await? > 0, "closed");
+    }
+    Ok(stream)
+}
+
+#[tokio::test]
+async fn a_server_that_goes_while_the_streams_are_checked_is_away_at_once() -> Result<()> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let config = Config {
+        url: format!("nats://{}", listener.local_addr()?),
+        // Far longer than this test may take.
+        request_timeout: Duration::from_secs(600),
+        ..Config::default()
+    };
+    let bus = Bus::connect(config).await?;
+    let (stream, _) = within(listener.accept()).await??;
+    let connection = within(greet(stream))
+        .await?
+        .context("no check of the streams came")?;
+    assert!(matches!(bus.state(), State::Preparing(None)), "{:?}", bus.state());
+    drop((listener, connection));
+    within(async {
+        while !matches!(bus.state(), State::Away) {
+            bus.changed().await;
+        }
+    })
+    .await
 }
 
 #[tokio::test]

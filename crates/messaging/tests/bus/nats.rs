@@ -31,7 +31,7 @@ impl Nats {
         };
         let store = nats.store();
         let jetstream = format!(
-            "jetstream {{ store_dir: \"{}\", sync_interval: 1s }}",
+            "jetstream {{ store_dir: \"{}\", max_mem: 1G, max_file: 20G, sync_interval: 1s }}",
             store.display()
         );
         let jetstream = if lines.contains("without jetstream") {
