@@ -103,7 +103,7 @@ async fn claim_all(
     let reply = match store::playing::answered(CLAIM_LIMIT, call).await {
         Ok(reply) => reply,
         Err(error) => {
-            tracing::warn!(%error, partition, tasks = ids.len(), "a claim got no answer");
+            log_unanswered(&error, partition, ids.len());
             return false;
         }
     };
@@ -119,6 +119,15 @@ async fn claim_all(
         }
     }
     true
+}
+
+/// That the store is away is a line of the dependency, not one of each hint.
+fn log_unanswered(error: &store::Error, partition: Partition, tasks: usize) {
+    if error.is_passing() {
+        tracing::debug!(%error, partition, tasks, "a claim got no answer");
+    } else {
+        tracing::warn!(%error, partition, tasks, "a claim failed");
+    }
 }
 
 /// The dispatch that led to this claim. Only now its attempt is known, and that it led to anything: a hint may be lost

@@ -8,7 +8,7 @@ use std::{
 
 use domain::Partition;
 use futures::{StreamExt, stream};
-use store::TaskStore;
+use store::{Error, TaskStore};
 use tokio::sync::mpsc;
 
 use super::place::{Place, Room};
@@ -54,10 +54,15 @@ pub(super) async fn remove_all(store: Arc<dyn TaskStore>, mut acked: mpsc::Recei
     }
 }
 
-/// One line when removals begin to fail, one when they work again.
-fn log_change(failing: &mut bool, result: Result<(), String>) {
+/// One line when removals begin to fail, one when they work again. That the store is away is a line of whoever
+/// depends on it; the sweep takes out what it was not asked to.
+fn log_change(failing: &mut bool, result: Result<(), Error>) {
     match (result, *failing) {
-        (Err(error), false) => tracing::warn!(error, "published events stay in the outbox"),
+        (Err(error), _) if error.is_passing() => {
+            tracing::debug!(%error, "published events stay in the outbox");
+            return;
+        }
+        (Err(error), false) => tracing::warn!(%error, "published events stay in the outbox"),
         (Ok(()), true) => tracing::info!("published events leave the outbox again"),
         (Ok(()), false) | (Err(_), true) => return,
     }
@@ -87,12 +92,10 @@ async fn remove(
     room: &Room,
     partition: Partition,
     ids: Vec<String>,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     let entries = ids.len() as u64;
-    let result = match tokio::time::timeout(CALL_TIMEOUT, store.outbox_remove(partition, &ids)).await {
-        Ok(result) => result.map_err(|error| error.to_string()),
-        Err(_) => Err("no answer in time".to_owned()),
-    };
+    let answer = tokio::time::timeout(CALL_TIMEOUT, store.outbox_remove(partition, &ids)).await;
+    let result = answer.unwrap_or_else(|late| Err(Error::Unavailable(late.into())));
     let counter = if result.is_ok() {
         &room.removed
     } else {
