@@ -127,10 +127,7 @@ where
     };
     match runtime.block_on(future) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let error = chain(&*error.into());
-            tracing::error!(error, "stopped");
-            settings::refuse(&error)
-        }
+        // Said once: log lines go to standard error too.
+        Err(error) => settings::refuse(&chain(&*error.into())),
     }
 }

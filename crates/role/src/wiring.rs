@@ -15,7 +15,7 @@ use crate::{Error, Process, chain};
 
 /// What one attempt to connect, or one look whether the store answers, may take beyond the limit of a call.
 const MARGIN: Duration = Duration::from_secs(1);
-/// How often the store is looked at.
+/// How often the store and NATS are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Opens a further connection to the store, for whoever must not wait behind others.
@@ -117,16 +117,16 @@ async fn open_store(
 fn watch_bus(bus: &Bus, dependency: Dependency, shutdown: &Shutdown) {
     let (bus, shutdown) = (bus.clone(), shutdown.clone());
     tokio::spawn(async move {
-        let mut state = bus.state();
         loop {
-            match state.reason() {
+            match bus.state().reason() {
                 None => dependency.ready(),
                 Some(reason) => dependency.not_ready(&reason),
             }
-            let Some(changed) = shutdown.or_stop(bus.changed()).await else {
+            // Looked at again after a while, in case a change came between the two.
+            let changed = tokio::time::timeout(LOOK_EVERY, bus.changed());
+            if shutdown.or_stop(changed).await.is_none() {
                 return;
-            };
-            state = changed;
+            }
         }
     });
 }

@@ -21,4 +21,4 @@ mod tasks;
 mod time;
 mod types;
 
-pub use run::{Error, Gateway, LISTEN_DEFAULT, Parts, run};
+pub use run::{Error, Gateway, LISTEN_DEFAULT, Parts, check, run};

@@ -84,13 +84,8 @@ impl Gateway {
     /// # Errors
     /// An address that is taken, is none, or is not loopback.
     pub async fn bind(config: &Config, parts: Parts) -> Result<Self, Error> {
+        check(config)?;
         let listen = config.listen_or(LISTEN_DEFAULT);
-        if !is_loopback(listen) {
-            return Err(Error::NotLoopback(listen.to_owned()));
-        }
-        if config.auth.required {
-            return Err(Error::NoTokens);
-        }
         let entrance = Entrance::default();
         let metrics = parts.metrics.clone();
         // Not ready from the start, not only once the loops run.
@@ -168,6 +163,21 @@ impl Gateway {
             node: node.as_str().into(),
         }
     }
+}
+
+/// Checks the settings of a gateway, before it connects to anything.
+///
+/// # Errors
+/// An address that is not loopback, or tokens that are asked for.
+pub fn check(config: &Config) -> Result<(), Error> {
+    let listen = config.listen_or(LISTEN_DEFAULT);
+    if !is_loopback(listen) {
+        return Err(Error::NotLoopback(listen.to_owned()));
+    }
+    if config.auth.required {
+        return Err(Error::NoTokens);
+    }
+    Ok(())
 }
 
 /// Binds and runs.

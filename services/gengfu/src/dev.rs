@@ -59,6 +59,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
 
 /// The servers, then the roles, until ctrl-c; then the roles, then the servers end.
 async fn town(args: Args, config: Config) -> anyhow::Result<()> {
+    gateway::check(&config)?;
     let mut process = Process::new(config, "dev".into())?;
     fs::create_dir_all(&args.data).with_context(|| format!("{} can't be made", args.data.display()))?;
     let data = args.data.canonicalize()?;
