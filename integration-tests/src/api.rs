@@ -21,6 +21,8 @@ pub struct Api {
 pub struct Answer {
     /// The HTTP status.
     pub status: StatusCode,
+    /// The media type that it names, if any.
+    pub kind: Option<String>,
     /// The body's bytes.
     pub body: Vec<u8>,
 }
@@ -132,7 +134,9 @@ impl Api {
         }
         let response = request.send().await.map_err(failed)?;
         let status = response.status();
+        let kind = response.headers().get("content-type");
+        let kind = kind.and_then(|kind| kind.to_str().ok()).map(str::to_owned);
         let body = response.bytes().await.map_err(failed)?.to_vec();
-        Ok(Answer { status, body })
+        Ok(Answer { status, kind, body })
     }
 }

@@ -55,10 +55,13 @@ impl NatsServer {
         Ok(())
     }
 
-    /// Synced at most a second late, as the servers that we start or ship a configuration for.
+    /// As the servers that we start or ship a configuration for: synced at most a second late, and with limits that do
+    /// not depend on how full the disk is.
     fn write_config(&self) -> Result<PathBuf> {
         let (address, data) = (self.port.address().to_string(), self.folder.path());
-        let text = format!("listen: {address:?}\njetstream {{ store_dir: {data:?}, sync_interval: 1s }}\n");
+        let text = format!(
+            "listen: {address:?}\njetstream {{ store_dir: {data:?}, max_mem: 1G, max_file: 20G, sync_interval: 1s }}\n"
+        );
         let file = data.join("nats.conf");
         std::fs::write(&file, text).map_err(io("writing the configuration of nats-server"))?;
         Ok(file)

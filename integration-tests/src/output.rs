@@ -118,6 +118,24 @@ impl Output {
         }
     }
 
+    /// Every line, once the process has closed its output; that it ended does not mean that all of it was read.
+    ///
+    /// # Errors
+    /// It is still open after `limit`.
+    pub fn whole(&self, limit: Duration) -> Result<Vec<String>> {
+        let open = |lines: &mut Lines| lines.streams > 0;
+        let (lines, waited) = self
+            .shared
+            .came
+            .wait_timeout_while(self.lock(), limit, open)
+            .unwrap_or_else(PoisonError::into_inner);
+        drop(lines);
+        if waited.timed_out() {
+            return Err(self.no_line("the end of its output", limit));
+        }
+        Ok(self.lines())
+    }
+
     /// Every line that is still kept.
     pub fn lines(&self) -> Vec<String> {
         self.lock().kept.iter().cloned().collect()
@@ -156,6 +174,18 @@ mod tests {
             output.wait_after(mark, "ready", Duration::from_secs(10)).unwrap(),
             "three ready"
         );
+    }
+
+    #[test]
+    fn the_whole_output_is_there_once_it_is_closed() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let output = Output::new("test");
+        output.follow(reader);
+        std::io::Write::write_all(&mut writer, b"one\n").unwrap();
+        assert!(output.whole(Duration::from_millis(1)).is_err());
+        std::io::Write::write_all(&mut writer, b"two").unwrap();
+        drop(writer);
+        assert_eq!(output.whole(Duration::from_secs(10)).unwrap(), ["one", "two"]);
     }
 
     #[test]

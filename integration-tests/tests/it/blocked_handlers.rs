@@ -1,7 +1,7 @@
 //! Handlers that block their thread for three leases lose none: heartbeats have a thread of their own.
 
-use gengfu_integration_tests::{Api, eventually, target_dir};
-use serde_json::{Value, json};
+use gengfu_integration_tests::{eventually, target_dir};
+use serde_json::json;
 
 use crate::town::{LIMIT, Town, ready};
 
@@ -30,13 +30,13 @@ async fn two_of_four_handlers_may_block_their_thread_for_three_leases() {
     let mut tasks = vec![town.submit("nap", &nap).await, town.submit("nap", &nap).await];
     // All four shall be under a lease while the threads are blocked.
     for id in &tasks {
-        eventually!(within LIMIT, task(&town.api, id).await["status"] == "running");
+        eventually!(within LIMIT, town.task(id).await["status"] == "running");
     }
     tasks.push(town.submit("block", &json!(RUN_MS)).await);
     tasks.push(town.submit("block", &json!(RUN_MS)).await);
     for id in &tasks {
-        eventually!(within LIMIT, task(&town.api, id).await["status"] == "success");
-        let done = task(&town.api, id).await;
+        eventually!(within LIMIT, town.task(id).await["status"] == "success");
+        let done = town.task(id).await;
         assert_eq!(
             (done["attempt"].as_u64(), done["losses"].as_u64()),
             (Some(1), Some(0)),
@@ -44,8 +44,4 @@ async fn two_of_four_handlers_may_block_their_thread_for_three_leases() {
         );
         assert_eq!(done["version"], 3, "accepted, running, success: {done}");
     }
-}
-
-async fn task(api: &Api, id: &str) -> Value {
-    api.get(&format!("/api/v1/tasks/{id}")).await.unwrap().json()
 }

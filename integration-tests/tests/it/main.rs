@@ -1,6 +1,7 @@
 //! One test binary for everything that needs real servers and real processes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod bad_input;
 mod batch_cases;
 mod batch_then;
 mod blocked_handlers;

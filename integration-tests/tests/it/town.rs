@@ -27,29 +27,43 @@ impl Town {
 
     /// As [`Town::start`], with settings of every process, the executors too, in TOML's writing.
     pub(crate) async fn start_with(settings: &[(&str, &str)]) -> Self {
-        let (redis, nats) = (
+        let town = Self::begin(
+            RedisServer::start_new().unwrap(),
+            NatsServer::start_new().unwrap(),
+            settings,
+        );
+        for role in town.roles.iter().chain([&town.gateway]) {
+            ready(role).await;
+        }
+        town
+    }
+
+    /// Starts the roles, with both servers stopped.
+    pub(crate) fn start_without_servers() -> Self {
+        let (mut redis, mut nats) = (
             RedisServer::start_new().unwrap(),
             NatsServer::start_new().unwrap(),
         );
+        redis.stop().unwrap();
+        nats.stop().unwrap();
+        Self::begin(redis, nats, &[])
+    }
+
+    fn begin(redis: RedisServer, nats: NatsServer, settings: &[(&str, &str)]) -> Self {
         let settings: Vec<_> = settings
             .iter()
             .map(|(key, toml)| ((*key).to_owned(), (*toml).to_owned()))
             .collect();
         let start = |role| role_with(role, &redis, &nats, &settings).start().unwrap();
         let gateway = start("gateway");
-        let roles: Vec<_> = ["scheduler", "dispatcher", "recorder"].map(start).into();
-        let town = Self {
+        Self {
             api: gateway.api().unwrap(),
             gateway,
-            roles,
+            roles: ["scheduler", "dispatcher", "recorder"].map(start).into(),
             redis,
             nats,
             settings,
-        };
-        for role in town.roles.iter().chain([&town.gateway]) {
-            ready(role).await;
         }
-        town
     }
 
     /// A further role of this town, not yet started.
@@ -82,6 +96,20 @@ impl Town {
         let answer = self.api.post("/api/v1/tasks", &body).await.unwrap();
         assert!(answer.status.is_success(), "{}", answer.text());
         answer.json()["task_id"].as_str().unwrap().to_owned()
+    }
+
+    /// A task as the API shows it.
+    pub(crate) async fn task(&self, id: &str) -> Value {
+        self.api.get(&format!("/api/v1/tasks/{id}")).await.unwrap().json()
+    }
+
+    /// Every process: the gateway, the other roles, and an executor of this town.
+    pub(crate) fn processes<'a>(&'a self, executor: &'a Gengfu) -> Vec<&'a Gengfu> {
+        [&self.gateway]
+            .into_iter()
+            .chain(&self.roles)
+            .chain([executor])
+            .collect()
     }
 
     /// How many tasks there are, of every status.

@@ -5,7 +5,6 @@
 // Every other crate knows it by this name.
 extern crate gengfu_scheduler as scheduler;
 
-mod absences;
 mod duties;
 mod fires;
 mod follow;
