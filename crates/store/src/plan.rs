@@ -55,7 +55,8 @@ pub trait PlanStore: TaskStore {
     async fn due_schedules(&self, partition: Partition, limit: usize) -> Result<DueSchedules, Error>;
 
     /// Writes the records of planned instants, their tasks and the cursors in one step (I7). Of each schedule all or
-    /// nothing; whether a fire may become a task is decided by the overlap policy and the tasks that live.
+    /// nothing; whether a fire may become a task is decided by the overlap policy and the tasks that live. While a
+    /// schedule is paused only its decision may change.
     async fn fire(
         &self,
         partition: Partition,

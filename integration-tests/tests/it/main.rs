@@ -10,5 +10,6 @@ mod demo;
 mod dev;
 mod harness;
 mod kills;
+mod schedule_cli;
 mod spans;
 mod town;

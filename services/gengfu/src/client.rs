@@ -36,7 +36,6 @@ pub(crate) struct Global {
     pub(crate) json: bool,
 }
 
-#[cfg(test)]
 impl Global {
     /// What names only the gateway.
     pub(crate) fn at(server: &str) -> Self {

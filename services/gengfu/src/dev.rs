@@ -6,17 +6,23 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use domain::TypeSpec;
 use role::{Process, Wiring};
 use runtime::config::Sources;
 use runtime::{Config, Tasks};
+use serde_json::Value;
 
+use crate::client::{Client, Global, is_passing};
 use crate::data_lock::DataLock;
 use crate::roles::{self, Role};
 use crate::{commands, servers};
+
+/// How long the gateway may take until it applies the files that were named.
+const DECLARE_LIMIT: Duration = Duration::from_secs(30);
+/// Wait before it is asked again.
+const DECLARE_AGAIN: Duration = Duration::from_millis(50);
 
 /// What `dev` takes.
 #[derive(clap::Args)]
@@ -80,9 +86,9 @@ async fn roles_until(process: Process, args: &Args) -> anyhow::Result<()> {
     let Some(wiring) = process.connect().await? else {
         return Ok(());
     };
-    declare(&wiring, &args.file).await?;
     let mut tasks = Tasks::new(wiring.shutdown.clone());
     let address = open_gateway(&wiring, &mut tasks).await?;
+    declare(address, &args.file).await?;
     for role in Role::ALL {
         let wiring = wiring.named(role.as_str());
         tasks.try_spawn(role.as_str(), roles::play(role, wiring));
@@ -127,18 +133,22 @@ fn show(address: SocketAddr, config: &Config, data: &Path) {
     let _ = out.flush();
 }
 
-/// Declares the types of the files that were named, as `gengfu apply` does.
-async fn declare(wiring: &Wiring, files: &[PathBuf]) -> anyhow::Result<()> {
+/// Declares what stands in the files that were named, as `gengfu apply` does.
+async fn declare(address: SocketAddr, files: &[PathBuf]) -> anyhow::Result<()> {
     if files.is_empty() {
         return Ok(());
     }
-    let mut types = Vec::new();
-    for value in commands::definitions::types(files)? {
-        let spec: TypeSpec = serde_json::from_value(value).context("a type of --file is wrong")?;
-        spec.check()
-            .map_err(|fault| anyhow::anyhow!("type {}: {fault}", spec.name))?;
-        types.push(spec);
+    let body = Value::Object(commands::definitions::read(files)?).to_string();
+    let client = Client::new(&Global::at(&format!("http://{address}")))?;
+    let began = Instant::now();
+    loop {
+        match client.post("/apply", body.clone().into_bytes()).await {
+            Ok(_) => return Ok(()),
+            // The gateway is about to have its store.
+            Err(error) if is_passing(&error) && began.elapsed() < DECLARE_LIMIT => {
+                tokio::time::sleep(DECLARE_AGAIN).await;
+            }
+            Err(error) => return Err(error.context("--file was not applied")),
+        }
     }
-    wiring.store.put_types(&types).await?;
-    Ok(())
 }

@@ -35,7 +35,8 @@ local function refusal(plan, item)
   local p = plan.p
   if p[P_INCARNATION] ~= item[2] then return 'missing' end
   if p[P_VERSION] ~= item[3] or p[P_CURSOR] ~= item[4] or p[P_DECISIONS] ~= item[5] then return 'moved' end
-  if is_paused(p) then return 'paused' end
+  local decides = item[6] == p[P_CURSOR] and #item[10] == 0 and item[9] ~= p[P_DECISION]
+  if is_paused(p) and not decides then return 'paused' end
   if is_used_up(p) then return 'finished' end
   if item[6] > now then return 'not_due' end
   return nil

@@ -41,6 +41,27 @@ pub async fn a_pause_holds_and_says_who(harness: &dyn Harness) {
         Ok(paused),
         "a second pause keeps the first"
     );
+    let decide = crate::Firing {
+        cursor: plan.cursor,
+        next: plan.next,
+        due: plan.due,
+        decision: "skip".into(),
+        ..step_over(&plan)
+    };
+    let decided = world.fire(&decide).await.unwrap().plan;
+    assert_eq!(
+        (decided.decision.as_ref(), decided.is_paused()),
+        (b"skip".as_slice(), true)
+    );
+    assert!(
+        world.due().await.is_empty(),
+        "a decision is not carried out in a pause"
+    );
+    let moves = crate::Firing {
+        decision: "other".into(),
+        ..step_over(&decided)
+    };
+    assert_eq!(world.fire(&moves).await, Err(PlanRefusal::Paused));
     assert_eq!(world.pause(&world.name(2)).await, Err(PlanRefusal::Missing));
 }
 

@@ -1,14 +1,19 @@
 //! `/schedules`, `/calendars`, and what holds for all of them.
 
+mod backfill;
+mod backlog;
 pub(crate) mod calendars;
 pub(crate) mod declare;
 mod history;
 mod list;
 mod preview;
 mod put;
+mod rate;
 mod schedule_json;
+mod settle;
 mod show;
 mod switch;
+mod trigger;
 
 use axum::{
     Router,
@@ -28,6 +33,11 @@ use crate::gate::Entrance;
     switch::resume,
     switch::pause_all,
     switch::resume_all,
+    trigger::trigger,
+    backlog::show,
+    backlog::list,
+    settle::settle,
+    backfill::backfill,
     history::of_schedule,
     history::list,
     calendars::list,
@@ -43,6 +53,13 @@ pub(crate) fn routes() -> Router<Entrance> {
         .route("/schedules/{name}/preview", get(preview::of_schedule))
         .route("/schedules/{name}/pause", post(switch::pause))
         .route("/schedules/{name}/resume", post(switch::resume))
+        .route("/schedules/{name}/trigger", post(trigger::trigger))
+        .route(
+            "/schedules/{name}/backlog",
+            get(backlog::show).post(settle::settle),
+        )
+        .route("/schedules/{name}/backfill", post(backfill::backfill))
+        .route("/backlog", get(backlog::list))
         .route("/schedules/{name}/triggers", get(history::of_schedule))
         .route("/triggers", get(history::list))
         .route("/calendars", get(calendars::list))

@@ -11,7 +11,7 @@ use crate::{
     gate::{Actor, Gate},
     play::play,
     refusal::Refusal,
-    schedules::{calendars::Calendars, declare::Declared, show::plan_of},
+    schedules::{calendars::Calendars, declare::Declared, settle::untouched, show::plan_of},
 };
 
 /// Reads of one request that run side by side.
@@ -140,21 +140,13 @@ impl Gate {
             if view.plan.is_paused() || view.plan.is_used_up() || next == (view.plan.next, view.plan.due) {
                 return Ok(());
             }
-            let firing = [Firing {
-                name: name.to_owned(),
-                seen: view.plan.seen(),
-                overlap: view.plan.overlap,
-                cursor: view.plan.cursor,
+            let firing = Firing {
                 next: next.0,
                 due: next.1,
-                decision: view.plan.decision.clone(),
-                records: Vec::new(),
-            }];
-            let partition = domain::schedule_partition(name, self.store.partitions());
+                ..untouched(&view)
+            };
             let origin = self.origin(actor.clone(), "calendar".to_owned());
-            let reply = play(|nonce| self.store.fire(partition, nonce, &origin, &firing)).await?;
-            self.announcer.announce(reply.outbox);
-            if !matches!(reply.items.first(), Some(Err(PlanRefusal::Moved))) {
+            if self.fire(&origin, firing).await? != Err(PlanRefusal::Moved) {
                 return Ok(());
             }
         }

@@ -6,6 +6,7 @@ mod batches;
 mod bulk;
 mod operate;
 mod schedule_acts;
+mod schedule_backlog;
 mod schedules;
 mod short_way;
 mod show;

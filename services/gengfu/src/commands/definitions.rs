@@ -36,11 +36,6 @@ fn items(all: &mut Map<String, Value>, key: &str) -> Vec<Value> {
     }
 }
 
-/// The types in some files.
-pub(crate) fn types(files: &[PathBuf]) -> anyhow::Result<Vec<Value>> {
-    Ok(items(&mut read(files)?, "types"))
-}
-
 /// The schedules in some files, each with its calendar.
 ///
 /// # Errors

@@ -46,7 +46,9 @@ impl Shard {
         if plan.seen() != firing.seen {
             return Err(PlanRefusal::Moved);
         }
-        if plan.is_paused() {
+        let decides =
+            firing.cursor == plan.cursor && firing.records.is_empty() && firing.decision != plan.decision;
+        if plan.is_paused() && !decides {
             return Err(PlanRefusal::Paused);
         }
         if plan.is_used_up() {

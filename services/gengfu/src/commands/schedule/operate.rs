@@ -89,30 +89,9 @@ pub(crate) async fn backfill(args: BackfillArgs, client: &Client, json: bool) ->
         return Err(Usage::said(said).into());
     }
     let path = format!("/schedules/{}/backfill", args.name);
-    let mut from = args.from.to_string();
-    let mut sum: Option<Value> = None;
-    loop {
-        let body = json!({
-            "from": from, "to": args.to.to_string(), "rate": args.rate,
-            "dry_run": args.dry_run, "reason": args.reason,
-        });
-        let answer = client.post(&path, body.to_string().into_bytes()).await?;
-        let next = answer["next"].as_str().map(str::to_owned);
-        let whole = match sum.take() {
-            None => answer,
-            Some(mut sum) => {
-                for name in ["instants", "fired", "fired_before"] {
-                    let count = |value: &Value| value[name].as_u64().unwrap_or(0);
-                    sum[name] = json!(count(&sum) + count(&answer));
-                }
-                sum["last"] = answer["last"].clone();
-                sum["next"] = answer["next"].clone();
-                sum
-            }
-        };
-        match next {
-            Some(next) => (from, sum) = (next, Some(whole)),
-            None => return table::one(&whole, json),
-        }
-    }
+    let body = json!({
+        "from": args.from.to_string(), "to": args.to.to_string(), "rate": args.rate,
+        "dry_run": args.dry_run, "reason": args.reason,
+    });
+    table::one(&client.post(&path, body.to_string().into_bytes()).await?, json)
 }
