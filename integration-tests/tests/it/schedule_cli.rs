@@ -14,7 +14,12 @@ struct Desk {
 
 impl Desk {
     async fn open() -> Self {
-        let town = Town::start().await;
+        // Small streams, so that a disk that is nearly full is enough.
+        let small = [
+            ("nats.events_max_bytes", "67108864"),
+            ("nats.submit_max_bytes", "67108864"),
+        ];
+        let town = Town::start_with(&small).await;
         let cli = Cli::new(&town.gateway.url().unwrap()).unwrap();
         Self { cli, town }
     }
@@ -54,7 +59,6 @@ fn nightly(cron: &str) -> Value {
 #[tokio::test]
 async fn an_operator_declares_looks_steers_and_deletes() {
     let desk = Desk::open().await;
-    let _executor = desk.town.executor("executor-1", 2);
     let dry = desk.apply(&nightly("0 2 * * *"), &["--dry-run"]).await;
     assert_eq!(dry["change"], "created");
     assert_eq!(desk.run(&["schedule", "show", "nightly"]).await.code, Some(1));
@@ -96,24 +100,6 @@ async fn an_operator_declares_looks_steers_and_deletes() {
     let resumed = desk.json(&["schedule", "resume", "nightly"]).await;
     assert_eq!(resumed["state"], "active");
 
-    let triggered = desk
-        .json(&["schedule", "trigger", "nightly", "--payload", r#"{"n": 1.10}"#])
-        .await;
-    let id = triggered["task_id"].as_str().unwrap();
-    eventually!(within LIMIT, desk.json(&["task", "get", id]).await["status"] == "success");
-    let result = desk.run(&["task", "get", id, "--result"]).await;
-    assert_eq!(result.text(), r#"{"n": 1.10}"#);
-    let history = desk.json(&["schedule", "history", "nightly"]).await;
-    assert_eq!(
-        (&history["items"][0]["manual"], &history["items"][0]["task_id"]),
-        (&json!(true), &json!(id))
-    );
-
-    let range = ["--from", "2026-03-01", "--to", "2026-03-03"];
-    let backfill = [&["schedule", "backfill", "nightly"][..], &range].concat();
-    assert_eq!(desk.json(&backfill).await["fired"], 2);
-    assert_eq!(desk.json(&backfill).await["fired_before"], 2);
-
     desk.json(&["schedule", "delete", "nightly"]).await;
     let gone = desk.run(&["schedule", "show", "nightly"]).await;
     assert!(
@@ -143,6 +129,30 @@ async fn an_operator_declares_looks_steers_and_deletes() {
         ])
         .await;
     assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
+}
+
+#[tokio::test]
+async fn fires_by_hand_and_of_the_past_become_tasks_once() {
+    let desk = Desk::open().await;
+    let _executor = desk.town.executor("executor-1", 2);
+    desk.apply(&nightly("0 2 * * *"), &[]).await;
+    let triggered = desk
+        .json(&["schedule", "trigger", "nightly", "--payload", r#"{"n": 1.10}"#])
+        .await;
+    let id = triggered["task_id"].as_str().unwrap();
+    eventually!(within LIMIT, desk.json(&["task", "get", id]).await["status"] == "success");
+    let result = desk.run(&["task", "get", id, "--result"]).await;
+    assert_eq!(result.text(), r#"{"n": 1.10}"#);
+    let history = desk.json(&["schedule", "history", "nightly"]).await;
+    assert_eq!(
+        (&history["items"][0]["manual"], &history["items"][0]["task_id"]),
+        (&json!(true), &json!(id))
+    );
+
+    let range = ["--from", "2026-03-01", "--to", "2026-03-03"];
+    let backfill = [&["schedule", "backfill", "nightly"][..], &range].concat();
+    assert_eq!(desk.json(&backfill).await["fired"], 2);
+    assert_eq!(desk.json(&backfill).await["fired_before"], 2);
 }
 
 #[tokio::test]

@@ -75,3 +75,15 @@ fn main() -> ExitCode {
         Command::Tether(args) => tether::run(args),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_command_can_be_parsed() {
+        Args::command().debug_assert();
+    }
+}

@@ -245,6 +245,7 @@ macro_rules! task_store_cases {
             }
             plan_pauses {
                 a_pause_holds_and_says_who,
+                a_pause_takes_a_decision_and_nothing_else,
                 a_resume_makes_due_what_came_in_between,
                 pauses_without_records_between_count_as_one,
             }

@@ -41,6 +41,15 @@ pub async fn a_pause_holds_and_says_who(harness: &dyn Harness) {
         Ok(paused),
         "a second pause keeps the first"
     );
+    assert_eq!(world.pause(&world.name(2)).await, Err(PlanRefusal::Missing));
+}
+
+/// In a pause a decision may be made; it is carried out afterwards.
+pub async fn a_pause_takes_a_decision_and_nothing_else(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    let plan = world.schedule(Overlap::Skip).await;
+    world.pause(&plan.name).await.unwrap();
+    world.pass(2 * MINUTE).await;
     let decide = crate::Firing {
         cursor: plan.cursor,
         next: plan.next,
@@ -62,7 +71,9 @@ pub async fn a_pause_holds_and_says_who(harness: &dyn Harness) {
         ..step_over(&decided)
     };
     assert_eq!(world.fire(&moves).await, Err(PlanRefusal::Paused));
-    assert_eq!(world.pause(&world.name(2)).await, Err(PlanRefusal::Missing));
+    let resumed = world.resume(&plan.name).await.unwrap();
+    assert_eq!(resumed.decision, decided.decision);
+    assert_eq!(world.due().await, std::slice::from_ref(&plan.name));
 }
 
 /// A resume makes due at once what came in the pause, and says which instants that were.

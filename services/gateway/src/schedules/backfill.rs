@@ -7,14 +7,14 @@ use axum::{extract::Path, http::StatusCode, response::Response};
 use domain::{Millis, TriggerOutcome};
 use plan::Plan;
 use serde::{Deserialize, Serialize};
-use store::{BATCH_MAX, NewTask, NewTrigger, Page, PlanRefusal, ScheduleView, TriggerRange};
+use store::{BATCH_MAX, NewTask, NewTrigger, Origin, Page, PlanRefusal, ScheduleView, TriggerRange};
 use utoipa::ToSchema;
 
 use crate::{
     body::{Whole, json, parse},
     gate::{Actor, Gate},
     refusal::{Refusal, RefusalShape},
-    schedules::{settle, show::plan_of, trigger::refused},
+    schedules::{rate::Rate, settle, show::plan_of, trigger::refused},
     tasks::reason,
     time::Instant,
 };
@@ -110,22 +110,8 @@ pub(crate) async fn backfill(
     if body.dry_run {
         return Ok(json(StatusCode::OK, &answer));
     }
-    answer.fired = 0;
-    for (call, part) in open.chunks(BATCH_MAX).enumerate() {
-        let mut records = Vec::with_capacity(part.len());
-        for (place, at) in part.iter().enumerate() {
-            let mut task = gate.planned_task(&view, &plan, *at, now).await?;
-            task.delay_ms = rate.map_or(0, |rate| rate.delay_ms(call * BATCH_MAX + place));
-            records.push(record(*at, task));
-        }
-        for done in gate.record_triggers(&view, &plan, &origin, &records).await? {
-            match done {
-                Ok(done) if done.fresh => answer.fired += 1,
-                Ok(_) => answer.fired_before += 1,
-                Err(refusal) => return Err(stopped(&name, refusal, answer.fired)),
-            }
-        }
-    }
+    answer.fired = gate.fill(&origin, &view, &plan, &open, now, rate).await?;
+    answer.fired_before = instants.len() - answer.fired;
     Ok(json(StatusCode::OK, &answer))
 }
 
@@ -167,6 +153,34 @@ impl Gate {
             payload: None,
         };
         planned(fire, self.types().await?.as_ref(), &self.limits).map_err(Refusal::invalid)
+    }
+
+    /// Fires instants of the past; how many of them had not fired.
+    async fn fill(
+        &self,
+        origin: &Origin,
+        view: &ScheduleView,
+        plan: &Plan,
+        instants: &[Millis],
+        now: Millis,
+        rate: Option<Rate>,
+    ) -> Result<usize, Refusal> {
+        let mut fired = 0;
+        for (call, part) in instants.chunks(BATCH_MAX).enumerate() {
+            let mut records = Vec::with_capacity(part.len());
+            for (place, at) in part.iter().enumerate() {
+                let mut task = self.planned_task(view, plan, *at, now).await?;
+                task.delay_ms = rate.map_or(0, |rate| rate.delay_ms(call * BATCH_MAX + place));
+                records.push(record(*at, task));
+            }
+            for done in self.record_triggers(view, plan, origin, &records).await? {
+                match done {
+                    Ok(done) => fired += usize::from(done.fresh),
+                    Err(refusal) => return Err(stopped(&view.plan.name, refusal, fired)),
+                }
+            }
+        }
+        Ok(fired)
     }
 
     /// Which planned instants of a range have fired.

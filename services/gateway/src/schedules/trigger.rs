@@ -3,10 +3,10 @@
 use admission::{Planned, Problem, planned};
 use axum::{extract::Path, http::StatusCode, response::Response};
 use bytes::Bytes;
-use domain::{TaskId, TriggerOutcome, schedule_partition};
+use domain::{Millis, TaskId, TriggerOutcome, schedule_partition};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use store::{Hint, NewTrigger, Origin, PlanRefusal, ScheduleView, Triggered};
+use store::{Hint, NewTask, NewTrigger, Origin, PlanRefusal, ScheduleView, Triggered};
 use utoipa::ToSchema;
 
 use crate::{
@@ -84,30 +84,11 @@ pub(crate) async fn trigger(
         let told = format!("has {} bytes, more than {KEY_BYTES}", body.idempotency_key.len());
         return Err(Refusal::malformed("idempotency_key", told, "give a shorter one"));
     }
-    let origin = gate.origin(actor, reason(body.reason)?);
+    let origin = gate.origin(actor, reason(body.reason.clone())?);
     let view = gate.schedule(&name).await?;
     let plan = plan_of(&view, &gate.calendars().await?)?;
     let now = gate.store.ping().await?;
-    let key = match body.idempotency_key.as_str() {
-        "" => format!("manual-{}", random()?),
-        key => format!("manual/{key}"),
-    };
-    let payload = body
-        .payload
-        .map(|raw| Bytes::copy_from_slice(raw.get().as_bytes()));
-    let fire = Planned {
-        plan: &plan,
-        incarnation: view.plan.incarnation,
-        planned_at: now,
-        fired_at: now,
-        key: Some(&key),
-        payload: payload.as_ref(),
-    };
-    let task = planned(fire, gate.types().await?.as_ref(), &gate.limits).map_err(Refusal::invalid)?;
-    if let Some(why) = task.rejected {
-        let remedy = "give a payload that its type takes";
-        return Err(Refusal::invalid(vec![Problem::new("payload", why, remedy)]));
-    }
+    let task = gate.task_by_hand(&view, &plan, &body, now).await?;
     let record = NewTrigger {
         planned_at: now,
         to: now,
@@ -158,6 +139,41 @@ fn random() -> Result<String, store::Error> {
 }
 
 impl Gate {
+    /// The task of a trigger; one that would be dead from the start is refused.
+    async fn task_by_hand(
+        &self,
+        view: &ScheduleView,
+        plan: &plan::Plan,
+        body: &TriggerBody<'_>,
+        now: Millis,
+    ) -> Result<NewTask, Refusal> {
+        let key = match body.idempotency_key.as_str() {
+            "" => format!("manual-{}", random()?),
+            key => format!("manual/{key}"),
+        };
+        let payload = body
+            .payload
+            .map(|raw| Bytes::copy_from_slice(raw.get().as_bytes()));
+        let fire = Planned {
+            plan,
+            incarnation: view.plan.incarnation,
+            planned_at: now,
+            fired_at: now,
+            key: Some(&key),
+            payload: payload.as_ref(),
+        };
+        let task = planned(fire, self.types().await?.as_ref(), &self.limits).map_err(Refusal::invalid)?;
+        if let Some(why) = &task.rejected {
+            let remedy = "give a payload that its type takes";
+            return Err(Refusal::invalid(vec![Problem::new(
+                "payload",
+                why.as_str(),
+                remedy,
+            )]));
+        }
+        Ok(task)
+    }
+
     /// Writes records by hand; hints and events are on their way when it returns.
     pub(crate) async fn record_triggers(
         &self,

@@ -31,12 +31,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "D")]
     every: Option<String>,
     /// The time zone by its IANA name, such as Asia/Shanghai.
-    #[arg(
-        long,
-        required_unless_present = "name",
-        default_value_if("name", clap::builder::ArgPredicate::IsPresent, "UTC")
-    )]
-    zone: String,
+    #[arg(long, required_unless_present = "name")]
+    zone: Option<String>,
     /// The instant after which the fires come; now if not given.
     #[arg(long, value_name = "INSTANT", value_parser = instant::parse)]
     after: Option<Timestamp>,
@@ -84,7 +80,8 @@ fn timing(args: &Args) -> Result<Timing, Usage> {
 
 fn timetable(args: &Args) -> Result<Timetable, Usage> {
     let timing = timing(args)?;
-    let zone = Zone::named(&args.zone).map_err(|error| Usage::new("--zone", &error, &error.hint()))?;
+    let zone = args.zone.as_deref().unwrap_or_default();
+    let zone = Zone::named(zone).map_err(|error| Usage::new("--zone", &error, &error.hint()))?;
     let options = Options {
         dst_gap: args.dst_gap,
         dst_overlap: args.dst_overlap,
