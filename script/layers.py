@@ -30,7 +30,8 @@ ROWS = [
     ["gengfu-role"],
     ["gengfu-scheduler", "gengfu-dispatcher", "gengfu-executor", "gengfu-recorder", "gengfu-gateway"],
     ["gengfu"],
-    ["gengfu-integration-tests", "gengfu-example-custom-handler", "gengfu-example-airports", "gengfu-bench"],
+    ["gengfu-integration-tests", "gengfu-example-custom-handler", "gengfu-example-airports"],
+    ["gengfu-bench"],
 ]
 ROW = {name: index for index, row in enumerate(ROWS) for name in row}
 
