@@ -11,5 +11,6 @@ mod dev;
 mod harness;
 mod kills;
 mod schedule_cli;
+mod schedules;
 mod spans;
 mod town;

@@ -71,6 +71,11 @@ impl Town {
         role_with(role, &self.redis, &self.nats, &self.settings)
     }
 
+    /// The scheduler that was started first.
+    pub(crate) fn scheduler(&mut self) -> &mut Gengfu {
+        &mut self.roles[0]
+    }
+
     /// Starts an executor of this name.
     pub(crate) fn executor(&self, name: &str, slots: u32) -> Gengfu {
         self.role("executor")
