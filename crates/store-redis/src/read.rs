@@ -11,7 +11,10 @@ use crate::connect::RedisStore;
 use crate::header::{decode, decode_timeline, status};
 use crate::keys::Keys;
 use crate::plan_record::live;
+use crate::record::DAY_MS;
 
+/// Tasks by type and status; how many are delayed, dispatched, running, and in the outbox; the most attempts.
+type Counted = (Vec<(String, i64)>, u64, u64, u64, u64, Vec<(String, u32)>);
 type Texts = (Option<Vec<u8>>, Option<Vec<u8>>, Option<Vec<u8>>, Option<Vec<u8>>);
 
 fn member(task: &Task) -> Vec<u8> {
@@ -169,7 +172,8 @@ impl RedisStore {
             pipeline.cmd("ZCARD").arg(keys.named(index));
         }
         pipeline.cmd("XLEN").arg(keys.named("o"));
-        let (counters, delayed, dispatched, running, outbox): (Vec<(String, i64)>, u64, u64, u64, u64) =
+        pipeline.cmd("HGETALL").arg(keys.named("am"));
+        let (counters, delayed, dispatched, running, outbox, attempts): Counted =
             self.ask_all(&pipeline).await?;
         let mut stats = PartitionStats {
             delayed,
@@ -179,6 +183,15 @@ impl RedisStore {
             now: self.clock().await?,
             ..PartitionStats::default()
         };
+        for (field, most) in attempts {
+            let Some((task_type, day)) = field.rsplit_once('|') else {
+                continue;
+            };
+            if day.parse().unwrap_or(0) >= stats.now / DAY_MS - 1 {
+                let known = stats.attempts_max.entry(task_type.to_owned()).or_default();
+                *known = most.max(*known);
+            }
+        }
         for (field, count) in counters {
             let Some((task_type, number)) = field.rsplit_once('|') else {
                 continue;

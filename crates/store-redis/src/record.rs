@@ -13,6 +13,7 @@ use crate::keys::{Key, Keys};
 use crate::pack::Packer;
 
 const HOUR_MS: Millis = 3_600_000;
+pub(crate) const DAY_MS: Millis = 24 * HOUR_MS;
 
 /// Header, timeline, and what is recorded of a task.
 type Kept = (Option<Vec<u8>>, Option<Vec<u8>>, Option<String>);
@@ -26,7 +27,7 @@ impl RedisStore {
         events: &[TaskEvent],
     ) -> Result<Recorded, Error> {
         let keys = Keys::of(partition);
-        let mut names: Vec<Key> = vec![keys.named("rec"), keys.named("st")];
+        let mut names: Vec<Key> = vec![keys.named("rec"), keys.named("st"), keys.named("am")];
         let mut numbers: HashMap<TaskId, usize> = HashMap::new();
         let mut args = vec![epoch.to_string().into_bytes(), position.to_string().into_bytes()];
         for event in events {
@@ -129,5 +130,8 @@ fn packed(number: usize, event: &TaskEvent) -> Vec<u8> {
         .text(event.to.as_str())
         .int(if claimed { event.wait_ms } else { 0 })
         .int(event.run_ms)
+        .int(event.attempt.into())
+        .int(event.at / DAY_MS)
+        .text(&event.task_type)
         .end()
 }

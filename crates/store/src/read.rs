@@ -83,6 +83,8 @@ pub struct PartitionStats {
     pub dispatched: u64,
     /// Tasks under a lease.
     pub running: u64,
+    /// The most attempts that one task of a type needed, as far as it was recorded, of this day and the day before (UTC).
+    pub attempts_max: BTreeMap<String, u32>,
     /// Entries in the outbox.
     pub outbox: u64,
     /// The store's clock.

@@ -68,6 +68,8 @@ async fn gather(town: &Town) -> Result<Fleet, Error> {
 #[derive(Debug, Default)]
 struct Fleet {
     types: BTreeMap<String, BTreeMap<Status, u64>>,
+    /// The most attempts of one task.
+    attempts_max: BTreeMap<String, u32>,
     /// Ready tasks, and how long the oldest has waited.
     queues: BTreeMap<(String, Tier), (u64, Millis)>,
 }
@@ -77,6 +79,10 @@ impl Fleet {
         for ((task_type, status), tasks) in &stats.by_type {
             let by_status = self.types.entry(task_type.clone()).or_default();
             *by_status.entry(*status).or_default() += tasks;
+        }
+        for (task_type, most) in &stats.attempts_max {
+            let known = self.attempts_max.entry(task_type.clone()).or_default();
+            *known = (*known).max(*most);
         }
         for queue in queues {
             let (ready, waited) = self.queues.entry((queue.pool.clone(), queue.tier)).or_default();
@@ -94,6 +100,8 @@ impl Fleet {
             metrics.set_waiting(task_type, Status::Pending.as_str(), tasks(Status::Pending));
             metrics.set_waiting(task_type, Status::Retrying.as_str(), tasks(Status::Retrying));
             metrics.set_dead(task_type, tasks(Status::Dead));
+            let most = self.attempts_max.get(task_type).copied().unwrap_or(0);
+            metrics.set_attempts_max(task_type, most.into());
         }
         for ((pool, tier), (ready, waited)) in &self.queues {
             metrics.set_ready(pool, *tier, gauge(*ready));
@@ -113,7 +121,11 @@ mod tests {
     #[test]
     fn partitions_are_summed_and_the_oldest_counts() {
         let stats = |now, running| PartitionStats {
-            by_type: BTreeMap::from([(("a".to_owned(), Status::Running), running)]),
+            by_type: BTreeMap::from([
+                (("a".to_owned(), Status::Running), running),
+                (("a".to_owned(), Status::Retrying), 1),
+            ]),
+            attempts_max: BTreeMap::from([("a".to_owned(), u32::try_from(running).unwrap() + 1)]),
             now,
             ..PartitionStats::default()
         };
@@ -137,6 +149,10 @@ mod tests {
             r#"gengfu_ready_tasks{pool="p",tier="low"} 4"#,
             r#"gengfu_oldest_ready_seconds{pool="p",tier="low"} 6.0"#,
             r#"gengfu_dead_tasks{type="a"} 0"#,
+            r#"gengfu_waiting_tasks{type="a",state="retrying"} 3"#,
+            r#"gengfu_waiting_tasks{type="a",state="pending"} 0"#,
+            r#"gengfu_attempts_max{type="a"} 3"#,
+            r#"gengfu_attempts_max{type="idle"} 0"#,
         ] {
             assert!(text.contains(line), "{line} in {text}");
         }

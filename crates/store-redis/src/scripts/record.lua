@@ -1,6 +1,6 @@
 -- The recorder's write: statistics and the position of the stream in one step; a repeat counts nothing.
--- KEYS: position, statistics, then per task: task
--- ARGV: epoch, position, then per event {task number, version, retention-safe field prefix, to, wait_ms, run_ms, delay_ms}
+-- KEYS: position, statistics, most attempts, then per task: task
+-- ARGV: epoch, position, then per event {task number, version, retention-safe field prefix, to, wait_ms, run_ms, attempt, day, type}
 -- Returns: {fresh, repeated, position}
 local call = redis.call
 local kept = call('HMGET', KEYS[1], 'epoch', 'position')
@@ -14,7 +14,7 @@ local seen, changed, sums = {}, {}, {}
 local function seen_of(number)
   local known = seen[number]
   if known then return known end
-  local text = call('HGET', KEYS[2 + number], 'n')
+  local text = call('HGET', KEYS[3 + number], 'n')
   known = { last = 0, beyond = {} }
   if text then
     local first = true
@@ -22,7 +22,7 @@ local function seen_of(number)
       if first then known.last = tonumber(part) else known.beyond[tonumber(part)] = true end
       first = false
     end
-  elseif call('EXISTS', KEYS[2 + number]) == 0 then
+  elseif call('EXISTS', KEYS[3 + number]) == 0 then
     known.gone = true
   end
   seen[number] = known
@@ -43,6 +43,13 @@ local function add(field, by)
   if by > 0 then sums[field] = (sums[field] or 0) + by end
 end
 
+local most = {}
+local function keep_most(day, task_type, attempt)
+  local known = most[task_type] or {}
+  most[task_type] = known
+  known[day] = math.max(known[day] or 0, attempt)
+end
+
 local fresh, repeated = 0, 0
 for i = 3, #ARGV do
   local event = cmsgpack.unpack(ARGV[i])
@@ -52,6 +59,7 @@ for i = 3, #ARGV do
     add(event[3] .. event[4], 1)
     add(event[3] .. 'wait_ms', event[5])
     add(event[3] .. 'run_ms', event[6])
+    keep_most(event[8], event[9], event[7])
   else
     repeated = repeated + 1
   end
@@ -60,7 +68,16 @@ for number in pairs(changed) do
   local known = seen[number]
   local text = tostring(known.last)
   for version in pairs(known.beyond) do text = text .. ',' .. version end
-  call('HSET', KEYS[2 + number], 'n', text)
+  call('HSET', KEYS[3 + number], 'n', text)
+end
+-- The most attempts of a day; of each type the newest two days are kept.
+for task_type, days in pairs(most) do
+  for day, attempts in pairs(days) do
+    local field = task_type .. '|' .. day
+    local before = call('HGET', KEYS[3], field)
+    if attempts > tonumber(before or 0) then call('HSET', KEYS[3], field, attempts) end
+    if not before then call('HDEL', KEYS[3], task_type .. '|' .. (day - 2), task_type .. '|' .. (day - 3)) end
+  end
 end
 for field, by in pairs(sums) do call('HINCRBY', KEYS[2], field, by) end
 call('HSET', KEYS[1], 'epoch', ARGV[1], 'position', ARGV[2])

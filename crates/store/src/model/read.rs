@@ -2,6 +2,7 @@
 
 use domain::Tier;
 
+use super::record::DAY_MS;
 use super::shard::Shard;
 use crate::{PartitionStats, QueueStats};
 
@@ -15,6 +16,12 @@ impl Shard {
             now: clock.max(self.now),
             ..PartitionStats::default()
         };
+        for ((task_type, day), most) in &self.attempts_max {
+            if *day >= stats.now.div_euclid(DAY_MS) - 1 {
+                let known = stats.attempts_max.entry(task_type.clone()).or_default();
+                *known = (*known).max(*most);
+            }
+        }
         for record in self.records.values() {
             let at = (record.task.task_type.clone(), record.task.status);
             *stats.by_type.entry(at).or_default() += 1;

@@ -6,6 +6,7 @@ use super::shard::{Shard, event_of};
 use crate::{BATCH_MAX, OutboxEntry, Recorded, TaskEvent};
 
 const HOUR_MS: Millis = 3_600_000;
+pub(super) const DAY_MS: Millis = 24 * HOUR_MS;
 
 impl Shard {
     pub(super) fn record(&mut self, epoch: i64, position: u64, events: &[TaskEvent]) -> Recorded {
@@ -45,6 +46,11 @@ impl Shard {
             add("wait_ms", event.wait_ms);
         }
         add("run_ms", event.run_ms);
+        if event.attempt > 0 {
+            let of_day = (event.task_type.clone(), event.at.div_euclid(DAY_MS));
+            let most = self.attempts_max.entry(of_day).or_default();
+            *most = (*most).max(event.attempt);
+        }
         true
     }
 

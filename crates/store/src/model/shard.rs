@@ -88,6 +88,8 @@ pub(super) struct Shard {
     pub(super) seals: BTreeMap<TaskId, Sealed>,
     pub(super) recorded: (i64, u64),
     pub(super) hours: BTreeMap<(Millis, String), u64>,
+    /// The most attempts of one task, by type and day.
+    pub(super) attempts_max: BTreeMap<(String, Millis), u32>,
     pub(super) plans: BTreeMap<String, Schedule>,
     /// Tasks of schedules that have not ended, in the order in which they run.
     pub(super) lives: BTreeMap<String, Vec<TaskId>>,

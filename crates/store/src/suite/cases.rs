@@ -273,6 +273,7 @@ macro_rules! task_store_cases {
                 a_fresh_store_has_recorded_nothing,
                 what_is_not_recorded_is_told_again,
                 what_leaves_meanwhile_shifts_nothing,
+                the_most_attempts_of_late_are_known_by_type,
             }
             retain {
                 each_status_has_its_age,

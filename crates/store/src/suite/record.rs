@@ -229,3 +229,34 @@ pub async fn what_leaves_meanwhile_shifts_nothing(harness: &dyn Harness) {
     let told: Vec<_> = told.iter().map(|event| event.task_id).collect();
     assert_eq!(told, new.iter().map(|task| task.id).collect::<Vec<_>>());
 }
+
+async fn most(world: &World<'_>) -> Vec<(String, u32)> {
+    let stats = world.store.stats(world.partition).await.unwrap();
+    stats.attempts_max.into_iter().collect()
+}
+
+/// The most attempts that a task of a type needed are known today and tomorrow, once they are recorded.
+pub async fn the_most_attempts_of_late_are_known_by_type(harness: &dyn Harness) {
+    let world = World::new(harness).await;
+    failed_and_done(&world).await;
+    assert_eq!(most(&world).await, []);
+    world.record_outbox(1).await;
+    assert_eq!(most(&world).await, [(TYPE.to_owned(), 2)]);
+    // One of another type waits, so that nobody tried it; one of this type needs less.
+    let waits = crate::NewTask {
+        task_type: super::new_task::OTHER.into(),
+        delay_ms: 3_600_000,
+        ..world.task()
+    };
+    world.create(waits).await;
+    let once = world.running().await;
+    world.complete(once.0, once.1).await.unwrap();
+    world.record_outbox(2).await;
+    assert_eq!(most(&world).await, [(TYPE.to_owned(), 2)]);
+    world.outage(24 * 3_600_000).await;
+    world.beat(&[]).await;
+    assert_eq!(most(&world).await, [(TYPE.to_owned(), 2)], "it is yesterday's");
+    world.outage(24 * 3_600_000).await;
+    world.beat(&[]).await;
+    assert_eq!(most(&world).await, [], "nothing happened for a day");
+}

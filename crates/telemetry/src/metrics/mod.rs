@@ -223,7 +223,7 @@ impl Metrics {
             .set(tasks);
     }
 
-    /// Tasks waiting in the whole fleet, by what they wait for: `delayed`, `ready`, `dispatched`, `retrying`, ….
+    /// Tasks waiting in the whole fleet: `pending` for their time or their turn, `retrying` after a failed attempt.
     pub fn set_waiting(&self, task_type: &str, state: &'static str, tasks: i64) {
         let labels = [
             ("type", self.task_type(task_type)),
@@ -241,7 +241,7 @@ impl Metrics {
             .set(tasks);
     }
 
-    /// The most attempts that one task of the type needed.
+    /// The most attempts that one task of the type needed of late.
     pub fn set_attempts_max(&self, task_type: &str, attempts: i64) {
         self.0
             .standing

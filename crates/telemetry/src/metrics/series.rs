@@ -140,13 +140,13 @@ impl Standing {
         add.name("running_tasks", "Tasks that run now", &standing.running);
         add.name(
             "waiting_tasks",
-            "Tasks that wait, by what they wait for",
+            "Tasks that wait, by their status",
             &standing.waiting,
         );
         add.name("dead_tasks", "Tasks in the dead-letter set", &standing.dead);
         add.name(
             "attempts_max",
-            "The most attempts that one task needed",
+            "The most attempts that one task needed today or yesterday (UTC)",
             &standing.attempts,
         );
         standing
