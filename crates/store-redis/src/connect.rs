@@ -6,10 +6,11 @@ use domain::{Millis, Partition, TaskId};
 use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
 use redis::cluster::ClusterClientBuilder;
 use redis::cluster_async::ClusterConnection;
-use redis::{Cmd, Pipeline, RedisError, RedisFuture, RedisResult, ServerErrorKind, Value as Answer};
+use redis::{Cmd, Pipeline, RedisFuture, RedisResult, ServerErrorKind, Value as Answer};
 use store::{Error, Nonce, Origin, OutboxEntry, Reply};
 
 use crate::events;
+use crate::failed::failed;
 use crate::keys::{Key, Keys, control};
 use crate::pack::{Packer, Value, unpack};
 use crate::script::{Script, Scripts};
@@ -81,20 +82,6 @@ impl ConnectionLike for Link {
 
     fn get_db(&self) -> i64 {
         0
-    }
-}
-
-pub(crate) fn failed(error: RedisError) -> Error {
-    match error.code() {
-        Some("OOM") => Error::Full("the memory of Redis is full (maxmemory)".into()),
-        Some("GFFULL") => Error::Full(error.detail().unwrap_or("the outbox is full").to_owned()),
-        Some("WRONGTYPE" | "NOPERM" | "NOAUTH" | "WRONGPASS") => Error::Unusable(error.to_string()),
-        _ if error.to_string().contains("Error running script")
-            || error.to_string().contains("user_script") =>
-        {
-            Error::Corrupt(error.to_string())
-        }
-        _ => Error::Unavailable(Box::new(error)),
     }
 }
 

@@ -10,6 +10,7 @@ mod connect;
 mod control;
 mod due;
 mod events;
+mod failed;
 mod finish;
 mod fire;
 mod header;

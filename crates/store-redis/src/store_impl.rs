@@ -251,6 +251,8 @@ impl TaskStore for RedisStore {
     }
 
     async fn ping(&self) -> Result<Millis, Error> {
+        // A server that can't write to its disk still reads, and refuses this beside all writes.
+        self.ask::<String>(&redis::cmd("PING")).await?;
         self.clock().await
     }
 }

@@ -124,10 +124,7 @@ impl From<store::Error> for Refusal {
     fn from(error: store::Error) -> Self {
         let detail = error.to_string();
         match error {
-            store::Error::Unavailable(source) => {
-                tracing::debug!(error = %source, "the store does not answer");
-                Self::unavailable(detail)
-            }
+            store::Error::Unavailable(source) => Self::unavailable(format!("{detail}: {source}")),
             store::Error::Full(_) => {
                 let mut refusal = Self::unavailable(detail);
                 refusal.retry_after_s = Some(5);

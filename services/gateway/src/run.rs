@@ -213,7 +213,11 @@ fn is_loopback(listen: &str) -> bool {
 /// Says on `/readyz` whether the store answers, and keeps the types new.
 async fn watch_store(gate: Gate, redis: Dependency, shutdown: Shutdown) {
     loop {
-        match gate.types.refresh().await {
+        let looked = async {
+            gate.store.ping().await?;
+            gate.types.refresh().await
+        };
+        match looked.await {
             Ok(_) => redis.ready(),
             Err(error) => redis.not_ready(&chain(&error)),
         }

@@ -1,0 +1,26 @@
+//! What an error of the client means for the caller of the store.
+
+use redis::RedisError;
+use store::Error;
+
+/// The store's error for one of the client.
+pub(crate) fn failed(error: RedisError) -> Error {
+    match error.code() {
+        Some("OOM") => Error::Full("the memory of Redis is full (maxmemory)".into()),
+        Some("GFFULL") => Error::Full(error.detail().unwrap_or("the outbox is full").to_owned()),
+        Some("MISCONF") => Error::Unavailable(
+            format!(
+                "Redis can't write to its disk: {}",
+                error.detail().unwrap_or("it does not say why")
+            )
+            .into(),
+        ),
+        Some("WRONGTYPE" | "NOPERM" | "NOAUTH" | "WRONGPASS") => Error::Unusable(error.to_string()),
+        _ if error.to_string().contains("Error running script")
+            || error.to_string().contains("user_script") =>
+        {
+            Error::Corrupt(error.to_string())
+        }
+        _ => Error::Unavailable(Box::new(error)),
+    }
+}
