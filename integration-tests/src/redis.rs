@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::error::{Result, io};
+use crate::error::{Error, Result, io};
 use crate::nats::remove_if_there;
 use crate::output::Output;
 use crate::port::Port;
@@ -68,8 +68,11 @@ impl RedisServer {
             return Ok(());
         }
         std::fs::create_dir_all(self.data()).map_err(io("creating the data folder of redis-server"))?;
-        let mut command = Command::new(&self.program);
+        // Ignores the signal of a file that may not grow, so that it gets an error instead, as from a full disk.
+        let mut command = Command::new("sh");
+        command.args(["-c", r#"trap "" XFSZ; exec "$0" "$@""#]);
         command
+            .arg(&self.program)
             .args(["--bind", "127.0.0.1", "--port"])
             .arg(self.port.number().to_string());
         command.arg("--dir").arg(self.data());
@@ -101,6 +104,35 @@ impl RedisServer {
     /// Stops it where it is (SIGSTOP): connections stay open, nothing answers.
     pub fn pause(&self) {
         self.signal(Signal::SIGSTOP);
+    }
+
+    /// From now on none of its files can grow, as on a full disk.
+    ///
+    /// # Errors
+    /// It does not run, or the system has no `prlimit`.
+    pub fn fill_disk(&self) -> Result<()> {
+        self.limit_files("1")
+    }
+
+    /// Lets them grow again.
+    pub fn free_disk(&self) -> Result<()> {
+        self.limit_files("unlimited")
+    }
+
+    fn limit_files(&self, bytes: &str) -> Result<()> {
+        let pid = self.pid().unwrap_or_default();
+        let mut prlimit = Command::new("prlimit");
+        prlimit
+            .arg(format!("--pid={pid}"))
+            .arg(format!("--fsize={bytes}:unlimited"));
+        let status = Process::spawn("prlimit", &mut prlimit)?.wait(STOP_LIMIT)?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(Error::Refused {
+            command: format!("{prlimit:?}"),
+            reply: status.to_string(),
+        })
     }
 
     /// Lets it go on after [`RedisServer::pause`].

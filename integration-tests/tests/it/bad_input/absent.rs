@@ -162,3 +162,44 @@ async fn services_wait_for_what_is_away_at_the_start_and_later() {
         &[("not ready", "nats"), ("ready", "nats")],
     );
 }
+
+#[tokio::test]
+async fn a_store_that_cannot_write_is_not_ready_and_says_why() {
+    let town = Town::start().await;
+    let executor = town.executor("executor", 4);
+    let processes = || All(town.processes(&executor));
+    processes().are_ready().await;
+    town.declare(&json!([{ "name": "echo", "handler": "echo" }]))
+        .await;
+    runs_a_task(&town).await;
+
+    let marks = processes().marks();
+    town.redis.fill_disk().unwrap();
+    processes().wait_for(&["redis"]).await;
+    let ready = town.api.get("/readyz").await.unwrap();
+    assert!(
+        ready.text().contains("can't write to its disk"),
+        "{}",
+        ready.text()
+    );
+    let refused = town
+        .api
+        .post("/api/v1/tasks", &json!({ "task_type": "echo", "payload": 1 }))
+        .await
+        .unwrap();
+    assert_eq!(refused.status.as_u16(), 503, "{}", refused.text());
+    assert!(
+        refused.text().contains("can't write to its disk"),
+        "{}",
+        refused.text()
+    );
+    each_said(processes().said_since(&marks), &[("not ready", "redis")]);
+
+    town.redis.free_disk().unwrap();
+    processes().are_ready().await;
+    runs_a_task(&town).await;
+    each_said(
+        processes().said_since(&marks),
+        &[("not ready", "redis"), ("ready", "redis")],
+    );
+}

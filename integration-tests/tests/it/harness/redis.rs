@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use gengfu_integration_tests::{RedisServer, Reply, ValkeyServer};
+use gengfu_integration_tests::{RedisServer, Reply, ValkeyServer, eventually};
 
 fn write(server: &RedisServer) {
     assert_eq!(
@@ -92,4 +92,18 @@ fn dropping_it_frees_the_port_and_the_folder() {
     drop(server);
     assert!(!data.exists());
     TcpListener::bind(("127.0.0.1", port)).unwrap();
+}
+
+#[tokio::test]
+async fn on_a_full_disk_it_refuses_writes_until_there_is_room() {
+    let server = RedisServer::start_new().unwrap();
+    let mut connection = server.connect().unwrap();
+    let mut write = || connection.call(&["SET", "row", "1"]);
+    write().unwrap();
+    server.fill_disk().unwrap();
+    let refusal = eventually!(write().err().ok_or("it writes"));
+    assert!(refusal.to_string().contains("MISCONF"), "{refusal}");
+    assert_eq!(read(&server), Reply::Text(b"1".to_vec()));
+    server.free_disk().unwrap();
+    eventually!(write());
 }
