@@ -5,6 +5,7 @@
 //! them may have it as a dev-dependency.
 
 mod api;
+mod certificates;
 mod cli;
 mod cluster;
 mod error;
@@ -18,8 +19,10 @@ mod process;
 mod program;
 mod redis;
 mod resp;
+mod sentinels;
 
 pub use api::{Answer, Api};
+pub use certificates::Certificates;
 pub use cli::{Cli, CliOutput};
 pub use cluster::RedisCluster;
 pub use error::{Error, Result};
@@ -32,3 +35,4 @@ pub use process::{Process, Signal};
 pub use program::{find, gengfu_binary, target_dir};
 pub use redis::{RedisServer, ValkeyServer};
 pub use resp::{Reply, Resp};
+pub use sentinels::RedisSentinels;

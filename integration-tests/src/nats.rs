@@ -21,6 +21,8 @@ pub struct NatsServer {
     process: Option<Process>,
     port: Port,
     folder: TempDir,
+    /// Further lines of its configuration.
+    lines: String,
 }
 
 impl NatsServer {
@@ -29,6 +31,11 @@ impl NatsServer {
     /// # Errors
     /// No program, or it does not become ready within 30 s.
     pub fn start_new() -> Result<Self> {
+        Self::start_with("")
+    }
+
+    /// As [`NatsServer::start_new`], with further lines of nats.conf.
+    pub fn start_with(lines: &str) -> Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("gengfu-nats-")
             .tempdir()
@@ -37,6 +44,7 @@ impl NatsServer {
             process: None,
             port: Port::reserve()?,
             folder,
+            lines: lines.to_owned(),
         };
         server.start()?;
         Ok(server)
@@ -60,7 +68,8 @@ impl NatsServer {
     fn write_config(&self) -> Result<PathBuf> {
         let (address, data) = (self.port.address().to_string(), self.folder.path());
         let text = format!(
-            "listen: {address:?}\njetstream {{ store_dir: {data:?}, max_mem: 1G, max_file: 20G, sync_interval: 1s }}\n"
+            "listen: {address:?}\njetstream {{ store_dir: {data:?}, max_mem: 1G, max_file: 20G, sync_interval: 1s }}\n{}\n",
+            self.lines
         );
         let file = data.join("nats.conf");
         std::fs::write(&file, text).map_err(io("writing the configuration of nats-server"))?;

@@ -3,22 +3,21 @@
 use std::{sync::Arc, sync::atomic::AtomicU64, sync::atomic::Ordering, time::Duration};
 
 use domain::{Millis, Partition, TaskId};
-use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
-use redis::cluster::ClusterClientBuilder;
-use redis::cluster_async::ClusterConnection;
-use redis::{Cmd, Pipeline, RedisFuture, RedisResult, ServerErrorKind, Value as Answer};
+use redis::{Cmd, Pipeline, RedisResult, ServerErrorKind, Value as Answer};
 use store::{Error, Nonce, Origin, OutboxEntry, Reply};
 
 use crate::events;
 use crate::failed::failed;
 use crate::keys::{Key, Keys, control};
+use crate::link::Link;
 use crate::pack::{Packer, Value, unpack};
 use crate::script::{Script, Scripts};
 
 /// Where the store is.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// `redis://`, or `redis+cluster://` with the addresses of some nodes, joined by commas.
+    /// `redis://` or `rediss://` (TLS) for one server; `redis+cluster://` with some nodes, joined by commas;
+    /// `redis+sentinel://` with some sentinels and the name of the master as the path. The last two take `?tls=true`.
     pub url: String,
     /// Number of partitions of a store that is first used.
     pub partitions: u16,
@@ -54,62 +53,6 @@ pub struct RedisStore {
     pub(crate) sweep_at: AtomicU64,
 }
 
-#[derive(Clone)]
-pub(crate) enum Link {
-    One(ConnectionManager),
-    Cluster(ClusterConnection),
-}
-
-impl ConnectionLike for Link {
-    fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Answer> {
-        match self {
-            Self::One(link) => link.req_packed_command(cmd),
-            Self::Cluster(link) => link.req_packed_command(cmd),
-        }
-    }
-
-    fn req_packed_commands<'a>(
-        &'a mut self,
-        cmd: &'a Pipeline,
-        offset: usize,
-        count: usize,
-    ) -> RedisFuture<'a, Vec<Answer>> {
-        match self {
-            Self::One(link) => link.req_packed_commands(cmd, offset, count),
-            Self::Cluster(link) => link.req_packed_commands(cmd, offset, count),
-        }
-    }
-
-    fn get_db(&self) -> i64 {
-        0
-    }
-}
-
-async fn link(url: &str, timeout: Duration) -> Result<Link, Error> {
-    if let Some(nodes) = url.strip_prefix("redis+cluster://") {
-        let nodes: Vec<_> = nodes.split(',').map(|node| format!("redis://{node}")).collect();
-        let client = ClusterClientBuilder::new(nodes)
-            .connection_timeout(timeout)
-            .response_timeout(timeout)
-            .build()
-            .map_err(|error| Error::Unusable(error.to_string()))?;
-        return client
-            .get_async_connection()
-            .await
-            .map(Link::Cluster)
-            .map_err(failed);
-    }
-    let client = redis::Client::open(url).map_err(|error| Error::Unusable(format!("redis.url: {error}")))?;
-    let config = ConnectionManagerConfig::new()
-        .set_number_of_retries(0)
-        .set_connection_timeout(Some(timeout))
-        .set_response_timeout(Some(timeout));
-    ConnectionManager::new_with_config(client, config)
-        .await
-        .map(Link::One)
-        .map_err(failed)
-}
-
 impl RedisStore {
     /// Connects, fixes the number of partitions where the store is new, and checks it where it is not.
     ///
@@ -117,7 +60,7 @@ impl RedisStore {
     /// [`Error::Unavailable`] where nobody answers: try again. [`Error::Unusable`] where the store is configured so that
     /// it may lose tasks, or has another number of partitions.
     pub async fn open(config: &Config) -> Result<Arc<Self>, Error> {
-        let link = link(&config.url, config.timeout).await?;
+        let link = Box::pin(Link::open(&config.url, config.timeout)).await?;
         let mut store = Self {
             link,
             scripts: Scripts::load(),
@@ -243,7 +186,7 @@ impl RedisStore {
 
     pub(crate) async fn clock(&self) -> Result<Millis, Error> {
         let (seconds, micros): (Millis, Millis) = match self.link {
-            Link::One(_) => self.ask(&redis::cmd("TIME")).await?,
+            Link::One(_) | Link::Sentinel(_) => self.ask(&redis::cmd("TIME")).await?,
             Link::Cluster(_) => {
                 let script = Script::new("return redis.call('TIME')".into());
                 self.run(&script, &[control("meta").into_bytes()], &[]).await?
@@ -262,7 +205,7 @@ impl RedisStore {
     pub(crate) async fn memory_percent(&self) -> u64 {
         let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |at| at.as_secs());
         if self.memory_checked.swap(now, Ordering::Relaxed) != now
-            && let Link::One(_) = self.link
+            && !self.is_cluster()
             && let Ok(info) = self.ask::<String>(redis::cmd("INFO").arg("memory")).await
         {
             let field = |name: &str| {

@@ -16,6 +16,10 @@ pub(crate) fn failed(error: RedisError) -> Error {
             .into(),
         ),
         Some("WRONGTYPE" | "NOPERM" | "NOAUTH" | "WRONGPASS") => Error::Unusable(error.to_string()),
+        // It is no master, not yet, or not any more: where a failover is on, another will be soon.
+        Some("READONLY" | "LOADING" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN") => {
+            Error::Unavailable(Box::new(error))
+        }
         _ if error.to_string().contains("Error running script")
             || error.to_string().contains("user_script") =>
         {

@@ -5,6 +5,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod address;
 mod batch;
 mod connect;
 mod control;
@@ -15,6 +16,7 @@ mod finish;
 mod fire;
 mod header;
 mod keys;
+mod link;
 mod list;
 mod operate;
 mod outbox;
@@ -27,6 +29,7 @@ mod read;
 mod record;
 mod retain;
 mod script;
+mod sentinel;
 mod store_impl;
 mod submit;
 mod sweep;

@@ -13,4 +13,5 @@ mod kills;
 mod schedule_cli;
 mod schedules;
 mod spans;
+mod tls;
 mod town;

@@ -60,10 +60,10 @@ impl Config {
 
     fn check_addresses(&self) -> Refusal {
         const REDIS: [&str; 4] = ["redis://", "rediss://", "redis+cluster://", "redis+sentinel://"];
-        address(
+        addresses(
             "nats.url",
             &self.nats.url,
-            &["nats://", "tls://", "ws://", "wss://"],
+            &["nats://", "tls://"],
             "nats://127.0.0.1:4222",
         )?;
         address("redis.url", &self.redis.url, &REDIS, "redis://127.0.0.1:6379")?;
@@ -159,18 +159,26 @@ fn number(key: &'static str, value: u64, least: u64, most: u64) -> Refusal {
     })
 }
 
+/// Whether an address begins with one of the schemes and goes on after it.
+fn is_of(address: &str, schemes: &[&str]) -> bool {
+    let mut rests = schemes.iter().filter_map(|scheme| address.strip_prefix(scheme));
+    rests.any(|rest| !rest.is_empty())
+}
+
 fn address(key: &'static str, address: &super::Address, schemes: &[&str], right: &str) -> Refusal {
-    let fits = !address.is_empty()
-        && address.expose().split(',').all(|one| {
-            schemes.iter().any(|scheme| {
-                one.trim()
-                    .strip_prefix(scheme)
-                    .is_some_and(|rest| !rest.is_empty())
-            })
-        });
-    ensure(key, fits, || {
-        format!("{address:?} is no address of its kind; write one such as {right}")
+    ensure(key, is_of(address.expose(), schemes), || {
+        no_address(address, right)
     })
+}
+
+/// Several, each with its scheme; elsewhere the commas are the address's own.
+fn addresses(key: &'static str, address: &super::Address, schemes: &[&str], right: &str) -> Refusal {
+    let fits = address.expose().split(',').all(|one| is_of(one.trim(), schemes));
+    ensure(key, fits, || no_address(address, right))
+}
+
+fn no_address(address: &super::Address, right: &str) -> String {
+    format!("{address:?} is no address of its kind; write one such as {right}")
 }
 
 fn level_is_known(level: &str) -> bool {

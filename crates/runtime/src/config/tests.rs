@@ -144,6 +144,27 @@ fn a_bad_value_is_one_sentence_with_key_and_place() {
 }
 
 #[test]
+fn every_form_of_an_address_is_taken() {
+    for (key, address) in [
+        ("nats.url", "nats://a:4222, tls://b:4222"),
+        ("redis.url", "rediss://user:word@a:6380/0"),
+        ("redis.url", "redis+cluster://user:word@a:1,b:2?tls=true"),
+        ("redis.url", "redis+sentinel://a:26379,b:26379/town"),
+    ] {
+        let loaded = load("", &[], &[(key, address)]).unwrap();
+        let config = loaded.config;
+        let kept = if key == "nats.url" {
+            config.nats.url
+        } else {
+            config.redis.url
+        };
+        assert_eq!(kept.expose(), address);
+    }
+    assert!(refusal("", &[], &[("nats.url", "nats://a:4222,b:4222")]).contains("nats.url"));
+    assert!(refusal("", &[], &[("nats.url", "wss://a")]).contains("nats.url"));
+}
+
+#[test]
 fn a_broken_file_names_the_line() {
     let refused = refusal("[nats]\nreplicas = 1\nurl = \n", &[], &[]);
     assert!(refused.contains("line 3"), "{refused}");
