@@ -113,6 +113,11 @@ async fn schedule(wiring: Wiring) {
     let announcer = wiring.announcer();
     config.limits = wiring.limits();
     config.triggers_age = settings.triggers.as_duration();
+    config.absence_grace = wiring.config.scheduler.absence_grace.as_duration();
+    config.webhook = scheduler::Webhook {
+        url: wiring.config.notify.webhook_url.expose().to_owned(),
+        secret: wiring.config.notify.webhook_secret.expose().to_owned(),
+    };
     let parts = scheduler::Parts {
         store: Arc::clone(&wiring.plans),
         types: wiring.types.clone(),

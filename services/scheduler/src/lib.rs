@@ -5,10 +5,13 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod absence;
+mod absence_look;
 mod bad_schedules;
 mod beat;
 mod calendars;
 mod call;
+mod cover;
 mod error;
 mod fault_point;
 mod fire;
@@ -16,6 +19,7 @@ mod firing;
 mod follow;
 mod gauges;
 mod hints;
+mod notify;
 mod outbox;
 mod plans;
 mod reclaim;
@@ -32,12 +36,15 @@ mod watch;
 use std::{sync::Arc, time::Duration};
 
 use admission::{Limits, Types};
+use domain::Partition;
 use messaging::{Announcer, Bus};
 use runtime::{Drained, Health, Shutdown, Tasks};
 use store::{Origin, PlanStore, Retention};
 use telemetry::Metrics;
 
-use crate::{beat::beat, calendars::Calendars, turns::Turns};
+pub use notify::Webhook;
+
+use crate::{beat::beat, calendars::Calendars, notify::Notices, turns::Turns};
 
 /// How long duties may go on once it is time to stop; longer than one call to the store.
 const GRACE: Duration = Duration::from_secs(10);
@@ -65,6 +72,10 @@ pub struct Config {
     pub retention: Retention,
     /// How long trigger records stay.
     pub triggers_age: Duration,
+    /// How late the record of a planned instant may be before people are told that it is missing.
+    pub absence_grace: Duration,
+    /// Where people are told, besides the log.
+    pub webhook: Webhook,
     /// Time in which the sweep takes a slice of each partition.
     pub sweep_every: Duration,
     /// How often it is looked which sealed batches have ended.
@@ -91,6 +102,8 @@ impl Config {
             retain_every: Duration::from_secs(10),
             retention,
             triggers_age: Duration::from_secs(30 * 86_400),
+            absence_grace: Duration::from_secs(60),
+            webhook: Webhook::default(),
             sweep_every: Duration::from_secs(30),
             follow_every: Duration::from_millis(500),
             limits: Limits::default(),
@@ -123,12 +136,14 @@ struct Town {
     origin: Origin,
     turns: Turns,
     calendars: Calendars,
+    notices: Notices,
     shutdown: Shutdown,
 }
 
 /// Works until `shutdown`; a store or a NATS that is away is waited for.
 pub async fn run(config: Config, parts: Parts, shutdown: Shutdown) -> Drained {
     let partitions = parts.store.partitions();
+    let (notices, outgoing) = Notices::new(config.webhook.clone(), parts.metrics.clone());
     let town = Arc::new(Town {
         origin: Origin {
             actor: "scheduler".into(),
@@ -137,36 +152,50 @@ pub async fn run(config: Config, parts: Parts, shutdown: Shutdown) -> Drained {
         },
         turns: Turns::new(&config.node, partitions),
         calendars: Calendars::default(),
+        notices,
         shutdown: shutdown.clone(),
         config,
         parts,
     });
-    let mut tasks = Tasks::new(shutdown);
+    let mut tasks = Tasks::new(shutdown.clone());
     tasks.spawn("watch-redis", watch::redis(Arc::clone(&town)));
     tasks.spawn("watch-nats", watch::nats(Arc::clone(&town)));
-    tasks.spawn("turns", beat(turns::TakeTurns::new(&town), Arc::clone(&town)));
-    for partition in 0..partitions {
-        let duty = release_due::ReleaseDue::new(&town, partition);
-        tasks.spawn("release_due", beat(duty, Arc::clone(&town)));
-        tasks.spawn(
-            "reclaim",
-            beat(reclaim::Reclaim::new(&town, partition), Arc::clone(&town)),
-        );
-        tasks.spawn("follow", beat(follow::Follow::new(partition), Arc::clone(&town)));
-        tasks.spawn("fire", beat(fire::Fire::new(&town, partition), Arc::clone(&town)));
-        tasks.spawn("outbox", beat(outbox::Outbox::new(partition), Arc::clone(&town)));
+    if let Some(outgoing) = outgoing {
+        tasks.spawn("notify", outgoing.send_all(shutdown));
     }
-    tasks.spawn("retain", beat(retain::Retain::new(partitions), Arc::clone(&town)));
-    tasks.spawn(
-        "retain_triggers",
-        beat(
-            retain_triggers::RetainTriggers::new(partitions),
-            Arc::clone(&town),
-        ),
-    );
-    tasks.spawn("sweep", beat(sweep::Sweep::new(partitions), Arc::clone(&town)));
-    tasks.spawn("gauges", beat(gauges::Gauges::default(), town));
+    for partition in 0..partitions {
+        work_in(partition, &town, &mut tasks);
+    }
+    walk_through(partitions, &town, &mut tasks);
+    drop(town);
     tasks.run(GRACE).await
+}
+
+/// Starts the duties that one partition has for itself.
+fn work_in(partition: Partition, town: &Arc<Town>, tasks: &mut Tasks) {
+    let town = || Arc::clone(town);
+    let here = &town();
+    tasks.spawn("fire", beat(fire::Fire::new(here, partition), town()));
+    tasks.spawn(
+        "release_due",
+        beat(release_due::ReleaseDue::new(here, partition), town()),
+    );
+    tasks.spawn("reclaim", beat(reclaim::Reclaim::new(here, partition), town()));
+    tasks.spawn("follow", beat(follow::Follow::new(partition), town()));
+    tasks.spawn("outbox", beat(outbox::Outbox::new(partition), town()));
+}
+
+/// Starts the duties that take one partition after the other, and those of the whole store.
+fn walk_through(partitions: u16, town: &Arc<Town>, tasks: &mut Tasks) {
+    let town = || Arc::clone(town);
+    tasks.spawn("turns", beat(turns::TakeTurns::new(&town()), town()));
+    tasks.spawn("retain", beat(retain::Retain::new(partitions), town()));
+    let triggers = retain_triggers::RetainTriggers::new(partitions);
+    tasks.spawn("retain_triggers", beat(triggers, town()));
+    tasks.spawn("sweep", beat(sweep::Sweep::new(partitions), town()));
+    tasks.spawn("absence", beat(absence::Absence::new(partitions), town()));
+    tasks.spawn("cover", beat(cover::Cover::new(partitions), town()));
+    tasks.spawn("gauges", beat(gauges::Gauges::default(), town()));
 }
 
 /// Milliseconds, as the store takes them.

@@ -76,6 +76,11 @@ impl Config {
                 right,
             )?;
         }
+        let webhook = self.notify.webhook_url.expose();
+        let fits = webhook.is_empty() || webhook.starts_with("http://") || webhook.starts_with("https://");
+        ensure("notify.webhook_url", fits, || {
+            "is no address of a webhook; write one such as https://hooks.example.com/gengfu".into()
+        })?;
         let listen = &self.listen;
         let named = |text: &str| {
             let port = text
@@ -113,6 +118,12 @@ impl Config {
                 HumanDuration::days(3_650),
             ),
             ("executor.lease", self.executor.lease, second, day),
+            (
+                "scheduler.absence_grace",
+                self.scheduler.absence_grace,
+                second,
+                day,
+            ),
             (
                 "executor.drain_grace",
                 self.executor.drain_grace,

@@ -11,7 +11,7 @@ mod values;
 use serde::{Deserialize, Serialize};
 
 pub use load::{Error, Loaded, Sources};
-pub use values::{Address, HumanDuration, LogFormat};
+pub use values::{Address, HumanDuration, LogFormat, Secret};
 
 /// The default configuration file, with a comment on every key.
 pub const DEFAULT_FILE: &str = include_str!("../../config.default.toml");
@@ -35,6 +35,10 @@ pub struct Config {
     pub executor: Executor,
     /// The dispatcher.
     pub dispatcher: Dispatcher,
+    /// The scheduler.
+    pub scheduler: Scheduler,
+    /// How people are told.
+    pub notify: Notify,
     /// Where history goes.
     pub archive: Archive,
     /// What is too much.
@@ -129,6 +133,22 @@ pub struct Executor {
 pub struct Dispatcher {
     /// How much work, in time of the pool's completions, is sent ahead of its free slots.
     pub window: HumanDuration,
+}
+
+/// `scheduler.*`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scheduler {
+    /// How late the record of a planned instant may be before it is told as missing.
+    pub absence_grace: HumanDuration,
+}
+
+/// `notify.*`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Notify {
+    /// Where notices are posted; empty for nowhere.
+    pub webhook_url: Secret,
+    /// The key of their signature; empty for none.
+    pub webhook_secret: Secret,
 }
 
 /// `archive.*`
@@ -240,6 +260,14 @@ impl Default for Dispatcher {
     fn default() -> Self {
         Self {
             window: HumanDuration::millis(20),
+        }
+    }
+}
+
+impl Default for Scheduler {
+    fn default() -> Self {
+        Self {
+            absence_grace: HumanDuration::secs(60),
         }
     }
 }

@@ -5,7 +5,7 @@ use toml::{Table, Value};
 use super::{Config, values::mask_address};
 
 /// A key with one of these in its last part holds a secret.
-const SECRET: [&str; 4] = ["password", "token", "secret", "credential"];
+const SECRET: [&str; 5] = ["password", "token", "secret", "credential", "webhook_url"];
 
 impl Config {
     /// The text of `--print-config`: TOML with the secrets masked.

@@ -5,6 +5,7 @@
 // Every other crate knows it by this name.
 extern crate gengfu_scheduler as scheduler;
 
+mod absences;
 mod duties;
 mod fires;
 mod follow;

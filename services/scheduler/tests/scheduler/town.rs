@@ -71,6 +71,11 @@ impl Town {
 
     /// The same, but that looks for due tasks only so often.
     pub(crate) fn start_with(&self, node: &str, release_every: Duration) -> Running {
+        self.start_as(node, |config| config.release_every = release_every)
+    }
+
+    /// The same, but for what is changed.
+    pub(crate) fn start_as(&self, node: &str, change: impl FnOnce(&mut scheduler::Config)) -> Running {
         let (metrics, health, shutdown) = (Metrics::new(), Health::new(), Shutdown::new());
         let store: Arc<dyn TaskStore> = self.store.clone();
         let parts = scheduler::Parts {
@@ -88,8 +93,8 @@ impl Town {
             count: 1_000,
         };
         let lease = Duration::from_millis(LEASE_MS.unsigned_abs());
-        let config = scheduler::Config {
-            release_every,
+        let mut config = scheduler::Config {
+            release_every: Duration::from_millis(10),
             fire_every: Duration::from_millis(10),
             reclaim_every: Duration::from_millis(10),
             outbox_every: Duration::from_millis(10),
@@ -99,6 +104,7 @@ impl Town {
             follow_every: Duration::from_millis(10),
             ..scheduler::Config::new(node, lease, retention)
         };
+        change(&mut config);
         let run = tokio::spawn(scheduler::run(config, parts, shutdown.clone()));
         Running {
             metrics,
