@@ -14,7 +14,7 @@ mod types;
 
 pub use check::{Limits, Submission, check};
 pub use known_type::{BadSchema, KnownType};
-pub use planned::{Planned, planned, standing};
+pub use planned::{Planned, planned, standing, trigger};
 pub use problem::Problem;
 pub use refuse::refuse;
 pub use schema::Fault;

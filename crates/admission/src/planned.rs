@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use domain::{Millis, TaskId};
-use plan::{Pause, Settlement, Standing, Unreadable};
-use store::NewTask;
+use plan::{Pause, Record, Settlement, Standing, Unreadable};
+use store::{NewTask, NewTrigger};
 
 use crate::{
     Limits, Problem, Submission, TypeTable, check,
@@ -69,6 +69,20 @@ pub fn planned(planned: Planned<'_>, types: &TypeTable, limits: &Limits) -> Resu
 fn payload(planned: Planned<'_>) -> Bytes {
     let own = || planned.plan.payload(planned.planned_at, planned.fired_at).into();
     planned.payload.cloned().unwrap_or_else(own)
+}
+
+/// The ledger's record of what the policy engine decided, with the task of a fire.
+#[must_use]
+pub fn trigger(record: &Record, task: Option<NewTask>) -> NewTrigger {
+    NewTrigger {
+        planned_at: record.planned_at,
+        to: record.to,
+        count: record.count,
+        outcome: record.outcome,
+        reason: record.reason_words().to_owned(),
+        task,
+        manual: false,
+    }
 }
 
 /// Where a schedule stands, as the policy engine wants to know it.

@@ -24,6 +24,22 @@ pub struct NewTrigger {
     pub manual: bool,
 }
 
+impl NewTrigger {
+    /// A fire with its task.
+    #[must_use]
+    pub fn fire(planned_at: Millis, reason: &str, task: NewTask) -> Self {
+        Self {
+            planned_at,
+            to: planned_at,
+            count: 1,
+            outcome: TriggerOutcome::Fired,
+            reason: reason.to_owned(),
+            task: Some(task),
+            manual: false,
+        }
+    }
+}
+
 /// Moves a schedule's cursor, and writes what became of the instants on the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Firing {
@@ -44,6 +60,23 @@ pub struct Firing {
     pub decision: Bytes,
     /// The records, oldest first, of instants after the old cursor and up to the new one.
     pub records: Vec<NewTrigger>,
+}
+
+impl Firing {
+    /// A firing that changes nothing yet of a schedule as it was seen.
+    #[must_use]
+    pub fn untouched(plan: &Plan) -> Self {
+        Self {
+            name: plan.name.clone(),
+            seen: plan.seen(),
+            overlap: plan.overlap,
+            cursor: plan.cursor,
+            next: plan.next,
+            due: plan.due,
+            decision: plan.decision.clone(),
+            records: Vec::new(),
+        }
+    }
 }
 
 /// What a firing did.

@@ -3,6 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use telemetry::Metrics;
+use tokio::time::Instant;
 
 /// Schedules of a partition that are remembered; of more each try is told.
 const KEPT_MAX: usize = 1_024;
@@ -38,8 +39,11 @@ impl Kind {
 /// One that can't fire.
 #[derive(Debug)]
 struct Bad {
+    kind: Kind,
     error: String,
     wait: Duration,
+    /// When it may be tried again.
+    until: Instant,
 }
 
 /// Those of one partition.
@@ -53,6 +57,8 @@ impl BadSchedules {
         let known = self.0.get_mut(name);
         if let Some(bad) = known {
             bad.wait = bad.wait.saturating_mul(2).min(LONGEST);
+            bad.until = Instant::now() + bad.wait;
+            bad.kind = kind;
             if bad.error != error {
                 tell(name, kind, &error);
                 bad.error = error;
@@ -61,9 +67,26 @@ impl BadSchedules {
         }
         tell(name, kind, &error);
         if self.0.len() < KEPT_MAX {
-            self.0.insert(name.to_owned(), Bad { error, wait: FIRST });
+            let until = Instant::now() + FIRST;
+            let wait = FIRST;
+            self.0.insert(
+                name.to_owned(),
+                Bad {
+                    kind,
+                    error,
+                    wait,
+                    until,
+                },
+            );
         }
         FIRST
+    }
+
+    /// How long one still waits that the store refuses: it looks well until it is played. The others are put off in the
+    /// store, and tried as soon as somebody mends them.
+    pub(crate) fn waits(&self, name: &str) -> Option<Duration> {
+        let bad = self.0.get(name).filter(|bad| bad.kind == Kind::Store)?;
+        Some(bad.until.saturating_duration_since(Instant::now())).filter(|wait| !wait.is_zero())
     }
 
     /// It fired.
@@ -87,12 +110,17 @@ fn tell(name: &str, kind: Kind, error: &str) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn waits_grow_and_end_with_a_fire() {
+    #[tokio::test(start_paused = true)]
+    async fn waits_grow_and_end_with_a_fire() {
         let (mut bad, metrics) = (BadSchedules::default(), Metrics::new());
         let add = |bad: &mut BadSchedules| bad.add("a", Kind::Type, "gone".into(), &metrics).as_secs();
         let waits: Vec<_> = (0..7).map(|_| add(&mut bad)).collect();
         assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30]);
+        assert_eq!((bad.waits("a"), bad.waits("b")), (None, None));
+        bad.add("b", Kind::Store, "refused".into(), &metrics);
+        assert_eq!(bad.waits("b"), Some(FIRST));
+        tokio::time::advance(FIRST).await;
+        assert_eq!(bad.waits("b"), None);
         bad.mended("a");
         assert_eq!(add(&mut bad), 1);
         assert!(

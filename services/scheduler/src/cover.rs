@@ -17,7 +17,6 @@ use crate::{
     calendars::Table,
     call::in_time,
     error::Error,
-    firing::untouched,
     notify::{Notice, shown},
     plans::definition,
 };
@@ -86,7 +85,7 @@ impl Cover {
             let sooner = Firing {
                 next: next.planned_at,
                 due: next.due,
-                ..untouched(view)
+                ..Firing::untouched(&view.plan)
             };
             let partition = domain::schedule_partition(&view.plan.name, self.partitions);
             let play = town

@@ -89,11 +89,12 @@ impl Fire {
         let mut items = Vec::with_capacity(due.items.len());
         for view in &due.items {
             let name = &view.plan.name;
+            if let Some(wait) = self.bad.waits(name) {
+                items.push(put_off(view, due.now + crate::ms(wait)));
+                continue;
+            }
             items.push(match ready(view, &mut self.plans, tables) {
-                Ok(ready) => {
-                    self.bad.mended(name);
-                    ready
-                }
+                Ok(ready) => ready,
                 Err((kind, error)) => {
                     let wait = self.bad.add(name, kind, error, &town.parts.metrics);
                     put_off(view, due.now + crate::ms(wait))
@@ -137,6 +138,9 @@ impl Fire {
             match answer {
                 Ok(fired) => {
                     more |= item.more;
+                    if item.firing.cursor != item.firing.seen.cursor {
+                        self.bad.mended(&item.firing.name);
+                    }
                     self.hints.owe(trigger_line::tell(town, item, fired, reply.now));
                     self.wakes.add(fired.plan.due);
                 }

@@ -81,7 +81,7 @@ pub(crate) fn ready(
             due: next.map_or(0, |next| next.due.max(with.now)),
             decision: Settlement::keep(slice.standing.settlement.as_ref()).into(),
             records,
-            ..untouched(view)
+            ..Firing::untouched(&view.plan)
         },
         dues: slice.records.iter().map(|record| record.due).collect(),
         more: slice.more || next.is_some_and(|next| next.due <= with.now),
@@ -109,15 +109,7 @@ fn trigger(
             (Kind::Type, first.unwrap_or_default())
         })
     };
-    Ok(NewTrigger {
-        planned_at: record.planned_at,
-        to: record.to,
-        count: record.count,
-        outcome: record.outcome,
-        reason: record.reason_words().to_owned(),
-        task: fires.then(task).transpose()?,
-        manual: false,
-    })
+    Ok(admission::trigger(record, fires.then(task).transpose()?))
 }
 
 /// Puts a schedule that can't fire off until a moment; its instants stay where they are.
@@ -125,23 +117,9 @@ pub(crate) fn put_off(view: &ScheduleView, until: Millis) -> Ready {
     Ready {
         firing: Firing {
             due: until.max(view.plan.next),
-            ..untouched(view)
+            ..Firing::untouched(&view.plan)
         },
         dues: Vec::new(),
         more: false,
-    }
-}
-
-/// A firing that changes nothing.
-pub(crate) fn untouched(view: &ScheduleView) -> Firing {
-    Firing {
-        name: view.plan.name.clone(),
-        seen: view.plan.seen(),
-        overlap: view.plan.overlap,
-        cursor: view.plan.cursor,
-        next: view.plan.next,
-        due: view.plan.due,
-        decision: view.plan.decision.clone(),
-        records: Vec::new(),
     }
 }

@@ -25,7 +25,6 @@ mod plans;
 mod reclaim;
 mod release_due;
 mod retain;
-mod retain_triggers;
 mod sweep;
 mod trigger_line;
 mod turns;
@@ -190,8 +189,6 @@ fn walk_through(partitions: u16, town: &Arc<Town>, tasks: &mut Tasks) {
     let town = || Arc::clone(town);
     tasks.spawn("turns", beat(turns::TakeTurns::new(&town()), town()));
     tasks.spawn("retain", beat(retain::Retain::new(partitions), town()));
-    let triggers = retain_triggers::RetainTriggers::new(partitions);
-    tasks.spawn("retain_triggers", beat(triggers, town()));
     tasks.spawn("sweep", beat(sweep::Sweep::new(partitions), town()));
     tasks.spawn("absence", beat(absence::Absence::new(partitions), town()));
     tasks.spawn("cover", beat(cover::Cover::new(partitions), town()));

@@ -1,4 +1,4 @@
-//! Removes terminal tasks that are old enough and recorded.
+//! Removes what is old enough: terminal tasks that are recorded, and records of planned instants.
 
 use std::time::Duration;
 
@@ -7,20 +7,23 @@ use crate::{
     beat::{Duty, Next},
     call::{Verb, in_time},
     error::Error,
+    ms,
     walk::Walk,
 };
 
 /// The duty in all partitions, one after the other.
 pub(crate) struct Retain {
     walk: Walk,
-    verb: Verb,
+    tasks: Verb,
+    triggers: Verb,
 }
 
 impl Retain {
     pub(crate) fn new(partitions: u16) -> Self {
         Self {
             walk: Walk::new(partitions),
-            verb: Verb::default(),
+            tasks: Verb::default(),
+            triggers: Verb::default(),
         }
     }
 }
@@ -37,13 +40,23 @@ impl Duty for Retain {
             self.walk.go_on();
             return Ok(Next::Later);
         };
-        let nonce = self.verb.nonce()?;
-        let removed = in_time(town.parts.store.retain(partition, nonce, &town.config.retention)).await?;
-        self.verb.answered();
-        if removed.tasks > 0 {
-            tracing::debug!(partition, tasks = removed.tasks, "old tasks removed");
+        let (store, config) = (&town.parts.store, &town.config);
+        let nonce = self.tasks.nonce()?;
+        let tasks = in_time(store.retain(partition, nonce, &config.retention)).await?;
+        self.tasks.answered();
+        let nonce = self.triggers.nonce()?;
+        let triggers = in_time(store.retain_triggers(partition, nonce, ms(config.triggers_age))).await?;
+        self.triggers.answered();
+        if tasks.tasks + triggers.tasks > 0 {
+            let records = triggers.tasks;
+            tracing::debug!(
+                partition,
+                tasks = tasks.tasks,
+                records,
+                "old tasks and trigger records removed"
+            );
         }
-        if removed.more {
+        if tasks.more || triggers.more {
             return Ok(Next::Now);
         }
         self.walk.go_on();

@@ -123,18 +123,6 @@ fn stopped(name: &str, refusal: PlanRefusal, fired: usize) -> Refusal {
     told
 }
 
-fn record(planned_at: Millis, task: NewTask) -> NewTrigger {
-    NewTrigger {
-        planned_at,
-        to: planned_at,
-        count: 1,
-        outcome: TriggerOutcome::Fired,
-        reason: "backfill".into(),
-        task: Some(task),
-        manual: false,
-    }
-}
-
 impl Gate {
     /// The task of a planned instant.
     pub(crate) async fn planned_task(
@@ -171,7 +159,7 @@ impl Gate {
             for (place, at) in part.iter().enumerate() {
                 let mut task = self.planned_task(view, plan, *at, now).await?;
                 task.delay_ms = rate.map_or(0, |rate| rate.delay_ms(call * BATCH_MAX + place));
-                records.push(record(*at, task));
+                records.push(NewTrigger::fire(*at, "backfill", task));
             }
             for done in self.record_triggers(view, plan, origin, &records).await? {
                 match done {

@@ -11,7 +11,7 @@ use crate::{
     gate::{Actor, Gate},
     play::play,
     refusal::Refusal,
-    schedules::{calendars::Calendars, declare::Declared, settle::untouched, show::plan_of},
+    schedules::{calendars::Calendars, declare::Declared, show::plan_of},
 };
 
 /// Reads of one request that run side by side.
@@ -143,7 +143,7 @@ impl Gate {
             let firing = Firing {
                 next: next.0,
                 due: next.1,
-                ..untouched(&view)
+                ..Firing::untouched(&view.plan)
             };
             let origin = self.origin(actor.clone(), "calendar".to_owned());
             if self.fire(&origin, firing).await? != Err(PlanRefusal::Moved) {
@@ -189,7 +189,7 @@ pub(crate) fn next(plan: &Plan, cursor: Millis) -> (Millis, Millis) {
 fn owed(plan: &Plan, known: &store::Plan, now: Millis) -> Vec<NewTrigger> {
     let mut owed: Vec<NewTrigger> = Vec::new();
     for record in passed(plan, known, now, Reason::Changed) {
-        let record = trigger(&record);
+        let record = admission::trigger(&record, None);
         match owed.last_mut() {
             Some(last) if (last.outcome, &last.reason) == (record.outcome, &record.reason) => {
                 last.count = last.count.saturating_add(record.count);
@@ -227,16 +227,3 @@ pub(crate) fn passed(plan: &Plan, known: &store::Plan, now: Millis, reason: Reas
 
 /// Slices that are walked along at most: some four million instants.
 const SLICES: usize = 1_000;
-
-/// A record without a task.
-fn trigger(record: &Record) -> NewTrigger {
-    NewTrigger {
-        planned_at: record.planned_at,
-        to: record.to,
-        count: record.count,
-        outcome: record.outcome,
-        reason: record.reason_words().to_owned(),
-        task: None,
-        manual: false,
-    }
-}

@@ -199,20 +199,6 @@ fn refuse_rate(view: &ScheduleView, fires: u64) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A firing that changes nothing yet.
-pub(crate) fn untouched(view: &ScheduleView) -> Firing {
-    Firing {
-        name: view.plan.name.clone(),
-        seen: view.plan.seen(),
-        overlap: view.plan.overlap,
-        cursor: view.plan.cursor,
-        next: view.plan.next,
-        due: view.plan.due,
-        decision: view.plan.decision.clone(),
-        records: Vec::new(),
-    }
-}
-
 impl Gate {
     /// Keeps a decision with the schedule; the schedulers carry it out.
     async fn decide(
@@ -223,7 +209,7 @@ impl Gate {
     ) -> Result<Result<(), PlanRefusal>, Refusal> {
         let firing = Firing {
             decision: Settlement::keep(Some(settled)).into(),
-            ..untouched(view)
+            ..Firing::untouched(&view.plan)
         };
         // The same decision stands already.
         if firing.decision == view.plan.decision {
@@ -259,7 +245,7 @@ impl Gate {
                 due: if goes_on { due.max(now + OURS_MS) } else { due },
                 decision: Settlement::keep(slice.standing.settlement.as_ref()).into(),
                 records,
-                ..untouched(&view)
+                ..Firing::untouched(&view.plan)
             };
             match self.fire(origin, firing).await? {
                 Ok(fired) => view.plan = fired.plan,
@@ -290,15 +276,7 @@ impl Gate {
             }
             task = Some(made);
         }
-        Ok(NewTrigger {
-            planned_at: record.planned_at,
-            to: record.to,
-            count: record.count,
-            outcome: record.outcome,
-            reason: record.reason_words().to_owned(),
-            task,
-            manual: false,
-        })
+        Ok(admission::trigger(record, task))
     }
 
     /// Moves one schedule; hints and events are on their way when it returns.

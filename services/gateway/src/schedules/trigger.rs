@@ -3,7 +3,7 @@
 use admission::{Planned, Problem, planned};
 use axum::{extract::Path, http::StatusCode, response::Response};
 use bytes::Bytes;
-use domain::{Millis, TaskId, TriggerOutcome, schedule_partition};
+use domain::{Millis, TaskId, schedule_partition};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use store::{Hint, NewTask, NewTrigger, Origin, PlanRefusal, ScheduleView, Triggered};
@@ -90,13 +90,8 @@ pub(crate) async fn trigger(
     let now = gate.store.ping().await?;
     let task = gate.task_by_hand(&view, &plan, &body, now).await?;
     let record = NewTrigger {
-        planned_at: now,
-        to: now,
-        count: 1,
-        outcome: TriggerOutcome::Fired,
-        reason: "manual".into(),
-        task: Some(task),
         manual: true,
+        ..NewTrigger::fire(now, "manual", task)
     };
     let done = gate.record_triggers(&view, &plan, &origin, &[record]).await?;
     let done = done.into_iter().next();
