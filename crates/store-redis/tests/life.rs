@@ -7,6 +7,7 @@ use bytes::Bytes;
 use domain::{ErrorClass, Status, TaskId, Tier, TypeSpec, check_timeline};
 use gengfu_integration_tests::RedisServer;
 use gengfu_store_redis::{Config, RedisStore};
+use store::suite::new_task::plain;
 use store::{
     Admitted, Claim, ClaimItem, Claimed, Dispatch, Failure, Finish, Heartbeat, Hint, NewTask, Operation,
     Origin, Page, Retention, TaskFilter, TaskStore,
@@ -38,29 +39,17 @@ fn origin() -> Origin {
 fn task(n: u8) -> NewTask {
     let key = format!("k{n}");
     NewTask {
-        id: TaskId::keyed(1_764_460_800_000, [n; 10], "a.b", &key),
         task_type: "a.b".into(),
         pool: "default".into(),
-        tier: Tier::Normal,
         payload: Bytes::from_static(b"\0\xff{9007199254740993}\xf0\x9f"),
         payload_sha256: [n; 32],
-        idempotency_key: key,
-        key_window_ms: 0,
-        delay_ms: 0,
-        at: 0,
-        expire_after_ms: 0,
+        idempotency_key: key.clone(),
         max_retry: 1,
-        max_lost: 3,
         run_timeout_ms: 1_000,
-        schedule_id: String::new(),
-        planned_at: 0,
         batch_id: Some(TaskId::new(1, [8; 10])),
         batch_row: n.into(),
-        parent_id: None,
         sampled: true,
-        trace_link: String::new(),
-        rejected: None,
-        direct: false,
+        ..plain(TaskId::keyed(1_764_460_800_000, [n; 10], "a.b", &key))
     }
 }
 

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use domain::{ErrorClass, Status, Stop, TaskId, Tier, Token};
 use gengfu_integration_tests::{RedisServer, eventually};
 use gengfu_store_redis::{Config, RedisStore};
+use store::suite::new_task::plain;
 use store::{
     Claim, ClaimItem, Claimed, Dispatch, Error, Failure, Finish, Heartbeat, NewTask, Nonce, Operation,
     Origin, Reply, Retention, TaskStore, Verdict,
@@ -31,29 +32,11 @@ fn task(n: u64, task_type: &str, payload: usize) -> NewTask {
     let mut random = [0; 10];
     random[..8].copy_from_slice(&n.to_be_bytes());
     NewTask {
-        id: TaskId::new(1_764_460_800_000, random),
         task_type: task_type.into(),
         pool: task_type.into(),
-        tier: Tier::Normal,
         payload: vec![7; payload].into(),
         payload_sha256: [7; 32],
-        idempotency_key: String::new(),
-        key_window_ms: 0,
-        delay_ms: 0,
-        at: 0,
-        expire_after_ms: 0,
-        max_retry: 3,
-        max_lost: 3,
-        run_timeout_ms: 60_000,
-        schedule_id: String::new(),
-        planned_at: 0,
-        batch_id: None,
-        batch_row: 0,
-        parent_id: None,
-        sampled: false,
-        trace_link: String::new(),
-        rejected: None,
-        direct: false,
+        ..plain(TaskId::new(1_764_460_800_000, random))
     }
 }
 

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use domain::{Overlap, Partition, SubState, TaskId, Tier, TriggerOutcome, schedule_partition};
+use domain::{Overlap, Partition, SubState, TaskId, TriggerOutcome, schedule_partition};
 use gengfu_integration_tests::RedisServer;
 use gengfu_store_redis::{Config, RedisStore};
+use store::suite::new_task::plain;
 use store::{
     Firing, NewTask, NewTrigger, Nonce, Operation, Origin, Plan, PlanStore, PutSchedule, TaskStore, Triggered,
 };
@@ -86,33 +87,20 @@ impl Town {
     fn task(&self, plan: &Plan, planned_at: i64) -> NewTask {
         let number = self.next();
         NewTask {
-            id: TaskId::scheduled(
-                1_764_460_800_000 + i64::try_from(number).unwrap(),
-                [0; 10],
-                &plan.name,
-            ),
             task_type: "a.b".into(),
             pool: "default".into(),
-            tier: Tier::Normal,
             payload: "{}".into(),
             payload_sha256: [7; 32],
             idempotency_key: format!("{}/{}@{planned_at}-{number}", plan.name, plan.incarnation),
-            key_window_ms: 0,
-            delay_ms: 0,
-            at: 0,
-            expire_after_ms: 0,
             max_retry: 1,
-            max_lost: 3,
             run_timeout_ms: 1_000,
             schedule_id: plan.name.clone(),
             planned_at,
-            batch_id: None,
-            batch_row: 0,
-            parent_id: None,
-            sampled: false,
-            trace_link: String::new(),
-            rejected: None,
-            direct: false,
+            ..plain(TaskId::scheduled(
+                1_764_460_800_000 + i64::try_from(number).unwrap(),
+                [0; 10],
+                &plan.name,
+            ))
         }
     }
 

@@ -4,38 +4,24 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::{TaskId, Tier};
+use domain::TaskId;
 use gengfu_integration_tests::{RedisSentinels, Reply, eventually};
 use gengfu_store_redis::{Config, RedisStore};
+use store::suite::new_task::plain;
 use store::{Admitted, Error, NewTask, Origin, TaskStore};
 
 const FAILOVER_LIMIT: Duration = Duration::from_secs(60);
 
 fn task(n: u8) -> NewTask {
     NewTask {
-        id: TaskId::new(1_764_460_800_000, [n; 10]),
         task_type: "a.b".into(),
         pool: "default".into(),
-        tier: Tier::Normal,
         payload: Bytes::from_static(b"{}"),
         payload_sha256: [n; 32],
-        idempotency_key: String::new(),
-        key_window_ms: 0,
-        delay_ms: 0,
-        at: 0,
-        expire_after_ms: 0,
         max_retry: 1,
-        max_lost: 3,
         run_timeout_ms: 1_000,
-        schedule_id: String::new(),
-        planned_at: 0,
-        batch_id: None,
-        batch_row: 0,
-        parent_id: None,
         sampled: true,
-        trace_link: String::new(),
-        rejected: None,
-        direct: false,
+        ..plain(TaskId::new(1_764_460_800_000, [n; 10]))
     }
 }
 

@@ -41,7 +41,7 @@ pub mod triggers;
 
 mod cases;
 mod look;
-mod new_task;
+pub mod new_task;
 mod plan_play;
 mod plan_step;
 mod plan_world;

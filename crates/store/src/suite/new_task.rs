@@ -13,7 +13,8 @@ pub(super) const OTHER: &str = "b.c";
 pub(super) const POOL: &str = "main";
 
 /// A plain submission: due now, three retries, three losses, no key.
-pub(crate) fn plain(id: TaskId) -> NewTask {
+#[must_use]
+pub fn plain(id: TaskId) -> NewTask {
     NewTask {
         id,
         task_type: TYPE.into(),
