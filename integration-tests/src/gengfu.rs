@@ -16,6 +16,9 @@ use crate::program::gengfu_binary;
 
 const START_LIMIT: Duration = Duration::from_secs(60);
 
+/// Variables that name programs to start.
+const SERVER_PROGRAMS: [&str; 2] = ["GENGFU_NATS_SERVER", "GENGFU_REDIS_SERVER"];
+
 /// The line by which a role says where it listens.
 const LISTENING: &str = "listening";
 
@@ -99,7 +102,7 @@ impl GengfuBuilder {
         for (name, _) in std::env::vars_os() {
             let set_here = name
                 .to_str()
-                .is_some_and(|name| name.starts_with("GENGFU_") && !name.ends_with("_SERVER"));
+                .is_some_and(|name| name.starts_with("GENGFU_") && !SERVER_PROGRAMS.contains(&name));
             if set_here {
                 command.env_remove(&name);
             }
