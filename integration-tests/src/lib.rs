@@ -31,7 +31,7 @@ pub use gengfu::{Gengfu, GengfuBuilder};
 pub use nats::NatsServer;
 pub use output::Output;
 pub use port::Port;
-pub use process::{Process, Signal};
+pub use process::{Process, Signal, freeze};
 pub use program::{find, gengfu_binary, target_dir};
 pub use redis::{RedisServer, ValkeyServer};
 pub use resp::{Reply, Resp};

@@ -59,11 +59,14 @@ impl Process {
         &self.output
     }
 
-    /// Sends a signal by pid. A process that has ended already is no error.
+    /// Sends a signal by pid, and waits until a SIGSTOP has taken hold. A process that has ended already is no error.
     pub fn signal(&self, signal: Signal) {
         if let Some(pid) = pid_of(&self.child).filter(|_| self.is_running()) {
             // The child is not reaped while `self.child` was not waited for, so the pid is still its own.
             let _ = kill(pid, signal);
+            if signal == Signal::SIGSTOP {
+                stopped(pid);
+            }
         }
     }
 
@@ -117,6 +120,20 @@ impl Drop for Process {
             eprintln!("--- last lines of {} ---\n{}", self.name, self.output.tail());
         }
     }
+}
+
+/// Stops a child of this process where it is (SIGSTOP); from then on none of its threads does anything.
+pub fn freeze(child: &Child) {
+    if let Some(pid) = pid_of(child) {
+        let _ = kill(pid, Signal::SIGSTOP);
+        stopped(pid);
+    }
+}
+
+/// The signal reaches one thread after the other; the last one may still answer something.
+fn stopped(pid: Pid) {
+    let stopped_or_ended = WaitPidFlag::WSTOPPED | WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+    while let Err(Errno::EINTR) = waitid(Id::Pid(pid), stopped_or_ended) {}
 }
 
 fn pid_of(child: &Child) -> Option<Pid> {

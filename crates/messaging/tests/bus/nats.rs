@@ -77,7 +77,8 @@ impl Nats {
 
     /// Stops its process in place: connections stay, nothing is answered.
     pub(crate) fn freeze(&self) -> Result<()> {
-        self.signal("-STOP")
+        gengfu_integration_tests::freeze(self.child.as_ref().context("runs")?);
+        Ok(())
     }
 
     /// Lets it go on.
