@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may depend on whom (DESIGN section 10), and under which licences our dependencies come (deny.toml).
+"""Who may depend on whom (DESIGN section 10), with which features, and under which licences our dependencies come (deny.toml).
 
 Reads `cargo metadata`. Prints one line for each fault and exits 1 if there is one.
 """
@@ -41,6 +41,9 @@ HARNESS = "gengfu-integration-tests"
 # Crates that are pure: nowhere in their tree of normal and build dependencies.
 PURE = ["gengfu-domain", "gengfu-calendar", "gengfu-plan"]
 IMPURE = re.compile(r"^(tokio|redis|async-nats|nats|reqwest|hyper|axum|mio)$")
+
+# Features by which tests kill a process at a given point or move its clock.
+TEST_FEATURES = {"fault-points", "test-clock"}
 
 # An outside crate that only one of ours may name.
 ONLY_IN = [
@@ -117,6 +120,19 @@ def allowed(expression, licences):
     return eval(" ".join(words))  # only brackets, and, or, True, False: checked above
 
 
+def test_feature_faults():
+    """What tests put into a process must not come along with what users build."""
+    out = subprocess.run(
+        ["cargo", "tree", "--locked", "-p", "gengfu", "-p", "gengfu-bench", "-e", "normal,build", "--prefix", "none",
+         "--no-dedupe", "-f", "{p} [{f}]"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    )
+    for line in sorted(set(out.stdout.splitlines()) - {""}):
+        name, features = line.split()[0], line[line.rindex("[") + 1:line.rindex("]")].split(",")
+        for feature in TEST_FEATURES & set(features):
+            yield f"{name} has the feature {feature} in a build for users: only dev-dependencies may switch it on"
+
+
 def licence_faults(packages, ours):
     licences = set(tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]["allow"])
     for package in packages:
@@ -142,6 +158,7 @@ def main():
             for other in tree(member, nodes):
                 if IMPURE.match(packages[other]["name"]):
                     found.append(f"{package['name']} is pure, but has {packages[other]['name']} in its tree")
+    found += test_feature_faults()
     found += licence_faults(packages.values(), ours)
     for fault in found:
         print(f"layers: {fault}")

@@ -14,10 +14,16 @@ use crate::output::Output;
 use crate::process::{Process, Signal};
 use crate::program::gengfu_binary;
 
+/// The line by which a process says that it heeds `GENGFU_FAULT`.
+const ARMED: &str = "fault points are armed";
+
 const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// Variables that name programs to start.
 const SERVER_PROGRAMS: [&str; 2] = ["GENGFU_NATS_SERVER", "GENGFU_REDIS_SERVER"];
+
+/// The variable of faults.
+const FAULT: &str = "GENGFU_FAULT";
 
 /// The line by which a role says where it listens.
 const LISTENING: &str = "listening";
@@ -78,7 +84,17 @@ impl GengfuBuilder {
         self
     }
 
+    /// Where it dies, waits or does nothing, such as `kill:fire.before_script@3`; `runtime::fault_point` has the rules.
+    #[must_use]
+    pub fn fault(self, faults: &str) -> Self {
+        self.env(FAULT, faults)
+    }
+
     /// Starts it; [`Gengfu::listens_at`] tells when it is up.
+    ///
+    /// # Errors
+    /// Where it has faults and does not say that it heeds them: `cargo build -p gengfu` makes such a binary, and
+    /// `cargo build -p gengfu -p gengfu-integration-tests --all-targets` makes one that does.
     pub fn start(self) -> Result<Gengfu> {
         let folder = tempfile::Builder::new()
             .prefix("gengfu-role-")
@@ -107,9 +123,14 @@ impl GengfuBuilder {
                 command.env_remove(&name);
             }
         }
+        let faulty = self.environment.iter().any(|(name, _)| name == FAULT);
         command.envs(self.environment);
+        let process = Process::spawn(&self.role, &mut command)?;
+        if faulty {
+            process.output().wait_for(ARMED, START_LIMIT)?;
+        }
         Ok(Gengfu {
-            process: Process::spawn(&self.role, &mut command)?,
+            process,
             _folder: folder,
         })
     }

@@ -3,7 +3,7 @@
 use std::{error::Error as StdError, process::ExitCode, sync::Arc, time::Duration};
 
 use messaging::Bus;
-use runtime::{Config, Health, Shutdown};
+use runtime::{Config, Health, Shutdown, fault_point};
 use store::PlanStore;
 use telemetry::Metrics;
 
@@ -89,6 +89,11 @@ where
     };
     for warning in &warnings {
         tracing::warn!(warning, "configuration");
+    }
+    match fault_point::arm() {
+        Ok(Some(faults)) => tracing::warn!(faults, "fault points are armed"),
+        Ok(None) => {}
+        Err(error) => return settings::refuse(&error.to_string()),
     }
     block_on(async {
         let process = Process::new(config, node)?;

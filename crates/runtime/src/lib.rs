@@ -7,6 +7,7 @@
 mod backoff;
 pub mod clock;
 pub mod config;
+pub mod fault_point;
 mod health;
 mod reconnect;
 mod serve;

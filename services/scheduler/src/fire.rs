@@ -5,6 +5,7 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use domain::Partition;
+use runtime::fault_point;
 use store::{BATCH_MAX, DueSchedules, Fired, Nonce, PlanRefusal, Reply, playing::nonce};
 
 use crate::{
@@ -13,7 +14,6 @@ use crate::{
     beat::{Duty, Next},
     call::in_time,
     error::Error,
-    fault_point,
     firing::{Ready, Tables, put_off, ready, share},
     hints::Hints,
     plans::Plans,
@@ -109,7 +109,7 @@ impl Fire {
         let Some(call) = self.owed.pop_front() else {
             return Ok(false);
         };
-        fault_point::reach("fire.before_script");
+        fault_point::reach("fire.before_script").await;
         let firings: Vec<_> = call.items.iter().map(|item| item.firing.clone()).collect();
         let play = town
             .parts
@@ -117,7 +117,7 @@ impl Fire {
             .fire(self.partition, call.nonce, &town.origin, &firings);
         match in_time(play).await {
             Ok(reply) => {
-                fault_point::reach("fire.after_script");
+                fault_point::reach("fire.after_script").await;
                 Ok(self.answered(town, &call, reply))
             }
             Err(Error::Store(store::Error::Corrupt(error))) => {
@@ -189,7 +189,7 @@ impl Duty for Fire {
             played = self.play(town).await;
             more |= matches!(played, Ok(true));
         }
-        fault_point::reach("fire.before_hint");
+        fault_point::reach("fire.before_hint").await;
         self.hints.send().await;
         played?;
         Ok(

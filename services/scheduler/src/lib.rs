@@ -13,7 +13,6 @@ mod calendars;
 mod call;
 mod cover;
 mod error;
-mod fault_point;
 mod fire;
 mod firing;
 mod follow;

@@ -14,6 +14,7 @@ use figment::{
 use thiserror::Error as ThisError;
 
 use super::{Config, nearest::nearest, values::mask_address};
+use crate::fault_point;
 
 /// Names in the environment that are ours, but are no keys.
 const NO_KEYS: [&str; 4] = [
@@ -156,6 +157,9 @@ fn key_of(name: &str) -> Name {
     let Some(rest) = name.strip_prefix("GENGFU_") else {
         return Name::Other;
     };
+    if cfg!(feature = "fault-points") && name == fault_point::VARIABLE {
+        return Name::Other;
+    }
     if NO_KEYS.contains(&name) || rest.starts_with("SECRET_") {
         return Name::Other;
     }
