@@ -23,6 +23,7 @@ ROWS = [
     ["gengfu-runtime"],
     ["gengfu-store"],
     ["gengfu-admission"],
+    ["gengfu-rows"],
     ["gengfu-store-redis"],
     ["gengfu-messaging"],
     ["gengfu-handler"],

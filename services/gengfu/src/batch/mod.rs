@@ -1,11 +1,8 @@
 //! `gengfu batch`: a file becomes tasks, one a row. The file is checked whole before anything is submitted.
 
-mod cells;
-mod records;
-mod rows;
+mod open;
 mod seal;
 mod send;
-mod source;
 #[cfg(test)]
 mod tests;
 
@@ -16,11 +13,11 @@ use admission::KnownType;
 use anyhow::{Context, anyhow, bail};
 use domain::{Status, TaskId, TypeSpec};
 use indicatif::{ProgressBar, ProgressStyle};
+use plan::Format;
+use rows::{Reader, Source};
 use serde_json::{Map, Value, json};
 
 use crate::client::{Client, line, note};
-use rows::Rows;
-use source::{Shape, Source};
 
 /// How often a batch that is waited for is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -33,14 +30,14 @@ pub(crate) struct Args {
     /// A file that ends in .csv or .jsonl, or - for CSV on standard input.
     file: PathBuf,
     /// What a row is, where the file's name does not say it.
-    #[arg(long, value_name = "csv|jsonl")]
-    format: Option<Shape>,
+    #[arg(long, value_name = "csv|jsonl", value_parser = format)]
+    format: Option<Format>,
     /// How the file is encoded, such as gbk.
     #[arg(long, default_value = "utf-8", value_name = "E")]
     encoding: String,
     /// What parts the cells of a CSV file.
     #[arg(long, default_value = ",", value_name = "C", value_parser = delimiter)]
-    delimiter: u8,
+    delimiter: char,
     /// Which column gives a field, where they have different names.
     #[arg(long, value_delimiter = ',', value_name = "FIELD=COLUMN", value_parser = rename)]
     map: Vec<Rename>,
@@ -63,10 +60,14 @@ fn rename(text: &str) -> Result<Rename, String> {
     Ok((field.trim().to_owned(), column.trim().to_owned()))
 }
 
-fn delimiter(text: &str) -> Result<u8, String> {
+fn format(text: &str) -> Result<Format, String> {
+    Format::named(text).ok_or_else(|| "write csv or jsonl".into())
+}
+
+fn delimiter(text: &str) -> Result<char, String> {
     match text.replace("\\t", "\t").as_bytes() {
         [b'"' | b'\r' | b'\n'] => Err("it has a meaning of its own".into()),
-        [one] if one.is_ascii() => Ok(*one),
+        [one] if one.is_ascii() => Ok(char::from(*one)),
         _ => Err("it is one ASCII character, such as ; or \\t".into()),
     }
 }
@@ -74,10 +75,15 @@ fn delimiter(text: &str) -> Result<u8, String> {
 /// What stands in the file, and how its rows are read.
 pub(crate) struct Plan {
     pub(crate) source: Source,
+    pub(crate) how: plan::Rows,
     pub(crate) known: KnownType,
-    pub(crate) delimiter: u8,
-    pub(crate) renamed: Vec<Rename>,
     pub(crate) batch: TaskId,
+}
+
+impl Plan {
+    pub(crate) fn rows(&self) -> anyhow::Result<Reader<'_>> {
+        Reader::open(&self.source, &self.how, &self.known).map_err(open::told)
+    }
 }
 
 pub(crate) async fn run(args: Args, client: &Client, json: bool) -> anyhow::Result<()> {
@@ -90,7 +96,7 @@ pub(crate) async fn run(args: Args, client: &Client, json: bool) -> anyhow::Resu
     let spec = client.get(&format!("/types/{}", args.task_type), &[]).await?;
     let spec: TypeSpec =
         serde_json::from_value(spec).context("the gateway shows a type that this version can't read")?;
-    let checked = plan(&args, spec).and_then(|plan| Ok((Rows::open(&plan)?.count()?, plan)));
+    let checked = plan(&args, spec).and_then(|plan| Ok((plan.rows()?.count().map_err(open::told)?, plan)));
     let (rows, plan) = match checked {
         Ok(checked) => checked,
         Err(error) => return refuse(&error, json),
@@ -152,15 +158,11 @@ fn sentence(answer: &Map<String, Value>) -> String {
 fn plan(args: &Args, spec: TypeSpec) -> anyhow::Result<Plan> {
     let mut random = [0; 10];
     getrandom::fill(&mut random).map_err(|error| anyhow!("no random bytes: {error}"))?;
-    let source = Source::open(&args.file, args.format, &args.encoding)?;
-    if source.shape == Shape::Jsonl && !args.map.is_empty() {
-        bail!("--map names columns, and lines of JSON have none");
-    }
+    let how = open::how(args)?;
     Ok(Plan {
-        source,
+        source: open::source(&args.file, how.encoding)?,
+        how,
         known: KnownType::new(spec)?,
-        delimiter: args.delimiter,
-        renamed: args.map.clone(),
         batch: args
             .resume
             .unwrap_or_else(|| TaskId::new(runtime::clock::now_ms(), random)),
@@ -195,7 +197,7 @@ mod arguments {
 
     #[test]
     fn the_arguments_are_read_before_anything_else() {
-        assert_eq!((delimiter("\\t"), delimiter(";")), (Ok(b'\t'), Ok(b';')));
+        assert_eq!((delimiter("\\t"), delimiter(";")), (Ok('\t'), Ok(';')));
         for bad in ["", "ab", "，", "\"", "\n"] {
             assert!(delimiter(bad).is_err(), "{bad:?}");
         }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use futures::{StreamExt, stream};
 use indicatif::ProgressBar;
+use rows::{Fault, Reader, Row};
 use serde_json::{Value, json};
 
-use super::Plan;
-use super::rows::{Fault, Row, Rows};
+use super::{Plan, open};
 use crate::client::{Client, is_passing};
 
 /// Most rows of a request.
@@ -40,7 +40,7 @@ struct Request {
 }
 
 pub(crate) async fn send(plan: &Plan, client: &Client, bar: &ProgressBar) -> anyhow::Result<Sent> {
-    let mut rows = Rows::open(plan)?;
+    let mut rows = plan.rows()?;
     let requests = stream::iter(std::iter::from_fn(|| request(plan, &mut rows).transpose()));
     let mut answers = requests
         .map(|request| async move { store(plan, client, request?).await })
@@ -57,10 +57,10 @@ pub(crate) async fn send(plan: &Plan, client: &Client, bar: &ProgressBar) -> any
 }
 
 /// The next request, or none at the end of the file.
-fn request(plan: &Plan, rows: &mut Rows<'_>) -> anyhow::Result<Option<Request>> {
+fn request(plan: &Plan, rows: &mut Reader<'_>) -> anyhow::Result<Option<Request>> {
     let mut request = Request::default();
     while request.rows.len() < ROWS_MAX && request.bytes < BYTES_MAX {
-        let Some(row) = rows.next().transpose()? else {
+        let Some(row) = rows.next().transpose().map_err(open::told)? else {
             break;
         };
         request.push(plan, row);

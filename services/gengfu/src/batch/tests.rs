@@ -74,10 +74,13 @@ impl Town {
         std::fs::File::create(&path)?.write_all(text.as_bytes())?;
         let spec: TypeSpec = serde_json::from_value(self.client.get("/types/t", &[]).await?)?;
         let plan = Plan {
-            source: Source::open(Path::new(&path), None, "utf-8")?,
+            source: Source::open(Path::new(&path), "utf-8")?,
+            how: plan::Rows::new(if name.ends_with(".csv") {
+                Format::Csv
+            } else {
+                Format::Jsonl
+            }),
             known: KnownType::new(spec)?,
-            delimiter: b',',
-            renamed: Vec::new(),
             batch: BATCH.parse::<TaskId>()?,
         };
         send(&plan, &self.client, &ProgressBar::hidden()).await

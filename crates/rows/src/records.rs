@@ -1,13 +1,13 @@
 //! Parts a text into records, each with the line on which it starts: a quoted cell may go over several lines.
 
-use std::io::BufRead;
+use std::io::{self, BufRead};
 
-use anyhow::bail;
+use plan::Format;
 
-use super::source::{Shape, Text};
+use crate::source::Text;
 
 /// Most bytes of a record.
-pub(crate) const RECORD_MAX: usize = 1024 * 1024;
+pub const RECORD_MAX: usize = 1024 * 1024;
 
 /// A record as it stands in the text, without its line end.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) struct Record {
 /// Records one after the other; blank lines are none.
 pub(crate) struct Records {
     text: Text,
-    shape: Shape,
+    format: Format,
     delimiter: u8,
     /// The line of the next byte.
     line: u64,
@@ -54,10 +54,10 @@ impl Place {
 }
 
 impl Records {
-    pub(crate) const fn new(text: Text, shape: Shape, delimiter: u8) -> Self {
+    pub(crate) const fn new(text: Text, format: Format, delimiter: u8) -> Self {
         Self {
             text,
-            shape,
+            format,
             delimiter,
             line: 1,
             after_return: false,
@@ -65,7 +65,7 @@ impl Records {
     }
 
     /// The next record.
-    pub(crate) fn next(&mut self) -> anyhow::Result<Option<Record>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Record>> {
         loop {
             let Some(record) = self.any()? else {
                 return Ok(None);
@@ -77,7 +77,7 @@ impl Records {
     }
 
     /// The next record, which may be blank.
-    fn any(&mut self) -> anyhow::Result<Option<Record>> {
+    fn any(&mut self) -> io::Result<Option<Record>> {
         let (start, mut bytes, mut place) = (self.line, Vec::new(), Place::CellStart);
         let (mut ended, mut any, mut too_long) = (false, false, false);
         while !ended {
@@ -93,7 +93,7 @@ impl Records {
                     continue;
                 }
                 any = true;
-                let ends_line = self.shape.ends_line(*byte);
+                let ends_line = ends_line(self.format, *byte);
                 if ends_line && !half {
                     self.line += 1;
                 }
@@ -102,7 +102,7 @@ impl Records {
                     ended = true;
                     break;
                 }
-                if self.shape == Shape::Csv {
+                if self.format == Format::Csv {
                     place = place.after(*byte, self.delimiter);
                 }
                 if bytes.len() < RECORD_MAX {
@@ -114,7 +114,9 @@ impl Records {
             self.text.consume(used);
         }
         if place == Place::Quoted {
-            bail!("line {start}: a quote is opened and never closed; write it as two quotes, or close it");
+            return Err(bad(format!(
+                "line {start}: a quote is opened and never closed; write it as two quotes, or close it"
+            )));
         }
         let text = text(bytes, too_long)?;
         Ok(any.then_some(Record {
@@ -126,19 +128,22 @@ impl Records {
 }
 
 /// The bytes are known to be UTF-8, but a cut may go through a character.
-fn text(mut bytes: Vec<u8>, too_long: bool) -> anyhow::Result<String> {
+fn text(mut bytes: Vec<u8>, too_long: bool) -> io::Result<String> {
     if too_long {
         let whole = std::str::from_utf8(&bytes).map_or_else(|error| error.valid_up_to(), str::len);
         bytes.truncate(whole);
     }
-    Ok(String::from_utf8(bytes)?)
+    String::from_utf8(bytes).map_err(|_| bad("it changed while it was read".to_owned()))
 }
 
-impl Shape {
-    /// Old spreadsheets end lines with a carriage return alone; in JSON that is a blank.
-    const fn ends_line(self, byte: u8) -> bool {
-        byte == b'\n' || (byte == b'\r' && matches!(self, Self::Csv))
-    }
+/// What is wrong with the text itself.
+fn bad(reason: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}
+
+/// Old spreadsheets end lines with a carriage return alone; in JSON that is a blank.
+const fn ends_line(format: Format, byte: u8) -> bool {
+    byte == b'\n' || (byte == b'\r' && matches!(format, Format::Csv))
 }
 
 #[cfg(test)]
@@ -147,11 +152,11 @@ mod tests {
 
     use super::*;
 
-    fn records(text: &str, shape: Shape) -> anyhow::Result<Vec<(u64, String)>> {
+    fn records(text: &str, format: Format) -> io::Result<Vec<(u64, String)>> {
         let mut file = tempfile::tempfile()?;
         file.write_all(text.as_bytes())?;
         file.rewind()?;
-        let mut records = Records::new(Text::new(file), shape, b',');
+        let mut records = Records::new(Text::new(file), format, b',');
         let mut all = Vec::new();
         while let Some(record) = records.next()? {
             all.push((record.line, record.text));
@@ -167,7 +172,7 @@ mod tests {
     fn a_record_s_line_is_its_first_whatever_ends_lines() {
         for end in ["\n", "\r\n", "\r"] {
             let text = ["a,b", "", "1,\"x", "", "y\"", "  ", "2,z"].join(end);
-            let all = records(&text, Shape::Csv).unwrap();
+            let all = records(&text, Format::Csv).unwrap();
             let quoted = format!("1,\"x{end}{end}y\"");
             assert_eq!(of(&all), [(1, "a,b"), (3, &quoted), (7, "2,z")], "{end:?}");
         }
@@ -177,7 +182,7 @@ mod tests {
     fn a_quote_within_a_cell_is_text() {
         let all = records(
             "a,b\n5\" pipe,1\n\"say \"\"hi\"\"\",2\n\"q\"x,\"3\"\n",
-            Shape::Csv,
+            Format::Csv,
         )
         .unwrap();
         assert_eq!(
@@ -193,7 +198,7 @@ mod tests {
 
     #[test]
     fn an_open_quote_is_refused_with_its_line() {
-        let error = records("a,b\n1,2\n3,\"x\n4,5\n", Shape::Csv)
+        let error = records("a,b\n1,2\n3,\"x\n4,5\n", Format::Csv)
             .unwrap_err()
             .to_string();
         assert!(error.contains("line 3"), "{error}");
@@ -201,7 +206,7 @@ mod tests {
 
     #[test]
     fn lines_of_json_know_no_quotes() {
-        let all = records("{\"a\":\"}\n\n\"b\r\n", Shape::Jsonl).unwrap();
+        let all = records("{\"a\":\"}\n\n\"b\r\n", Format::Jsonl).unwrap();
         assert_eq!(of(&all), [(1, "{\"a\":\"}"), (3, "\"b\r")]);
     }
 
@@ -212,7 +217,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(text.as_bytes()).unwrap();
         file.rewind().unwrap();
-        let mut records = Records::new(Text::new(file), Shape::Jsonl, b',');
+        let mut records = Records::new(Text::new(file), Format::Jsonl, b',');
         let first = records.next().unwrap().unwrap();
         assert!(first.too_long && first.text.len() <= RECORD_MAX && first.text.ends_with('夜'));
         assert_eq!(records.next().unwrap().unwrap().line, 2);

@@ -2,44 +2,61 @@
 
 use std::io;
 
-use anyhow::{Context, bail};
+use admission::KnownType;
+use plan::Format;
 use serde_json::value::RawValue;
 
-use super::Plan;
-use super::cells::{self, Column};
-use super::records::{RECORD_MAX, Record, Records};
-use super::source::Shape;
+use crate::cells::{self, Column};
+use crate::records::{RECORD_MAX, Record, Records};
+use crate::{Error, Source};
 
 /// One row.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Row {
+pub struct Row {
     /// The line of its start, from 1, header included.
-    pub(crate) line: u64,
+    pub line: u64,
     /// The payload's text, or what is wrong.
-    pub(crate) content: Result<String, Fault>,
+    pub content: Result<String, Fault>,
 }
 
 /// Why a row can't run.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
-    pub(crate) column: Option<String>,
-    pub(crate) reason: String,
+pub struct Fault {
+    /// The column, if it is one's fault.
+    pub column: Option<String>,
+    /// Why.
+    pub reason: String,
     /// What stood there, as a text.
-    pub(crate) row: String,
+    pub row: String,
 }
 
 /// Reads row by row.
-pub(crate) struct Rows<'p> {
-    plan: &'p Plan,
+pub struct Reader<'p> {
+    source: &'p Source,
+    how: &'p plan::Rows,
+    known: &'p KnownType,
     records: Records,
     columns: Vec<Column>,
 }
 
-fn cells_of(plan: &Plan, record: &str) -> io::Result<csv::StringRecord> {
+impl std::fmt::Debug for Reader<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader")
+            .field("source", self.source)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The one ASCII character that parts cells.
+fn delimiter(how: &plan::Rows) -> u8 {
+    u8::try_from(how.delimiter).unwrap_or(b',')
+}
+
+fn cells_of(how: &plan::Rows, record: &str) -> io::Result<csv::StringRecord> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
-        .delimiter(plan.delimiter)
+        .delimiter(delimiter(how))
         .buffer_capacity(record.len().max(64))
         .from_reader(record.as_bytes());
     let mut cells = csv::StringRecord::new();
@@ -47,46 +64,67 @@ fn cells_of(plan: &Plan, record: &str) -> io::Result<csv::StringRecord> {
     Ok(cells)
 }
 
-impl<'p> Rows<'p> {
-    /// Reads the header of a CSV file, and checks it.
-    pub(crate) fn open(plan: &'p Plan) -> anyhow::Result<Self> {
-        let source = &plan.source;
-        let text = source
-            .text()
-            .with_context(|| format!("{} can't be read", source.name))?;
-        let mut records = Records::new(text, source.shape, plan.delimiter);
-        let columns = match source.shape {
-            Shape::Csv => header(plan, &mut records).with_context(|| source.name.clone())?,
-            Shape::Jsonl => Vec::new(),
+impl<'p> Reader<'p> {
+    /// Reads the header of a CSV file, and checks it against the type of the rows.
+    ///
+    /// # Errors
+    /// What refuses the whole file.
+    pub fn open(source: &'p Source, how: &'p plan::Rows, known: &'p KnownType) -> Result<Self, Error> {
+        let text = source.text().map_err(|error| Error::read(source.name(), error))?;
+        let mut reader = Self {
+            source,
+            how,
+            known,
+            records: Records::new(text, how.format, delimiter(how)),
+            columns: Vec::new(),
         };
-        Ok(Self {
-            plan,
-            records,
-            columns,
-        })
+        if how.format == Format::Csv {
+            reader.columns = reader.header()?;
+        }
+        Ok(reader)
     }
 
     /// Reads to the end; the number of rows.
     ///
     /// # Errors
     /// What refuses the whole file.
-    pub(crate) fn count(mut self) -> anyhow::Result<u64> {
+    pub fn count(mut self) -> Result<u64, Error> {
         let mut rows = 0;
         while let Some(record) = self.record()? {
-            if record.too_long && self.plan.source.shape == Shape::Csv {
-                let name = &self.plan.source.name;
-                bail!(
-                    "{name}: the record on line {} has more than {RECORD_MAX} bytes; is a quote missing?",
-                    record.line
-                );
+            if record.too_long && self.how.format == Format::Csv {
+                let line = record.line;
+                return Err(self.refused(format!(
+                    "the record on line {line} has more than {RECORD_MAX} bytes; is a quote missing?"
+                )));
             }
             rows += 1;
         }
         Ok(rows)
     }
 
-    fn record(&mut self) -> anyhow::Result<Option<Record>> {
-        self.records.next().with_context(|| self.plan.source.name.clone())
+    fn refused(&self, reason: impl Into<String>) -> Error {
+        Error::refused(self.source.name(), reason)
+    }
+
+    fn record(&mut self) -> Result<Option<Record>, Error> {
+        self.records.next().map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => self.refused(error.to_string()),
+            _ => Error::read(self.source.name(), error),
+        })
+    }
+
+    fn header(&mut self) -> Result<Vec<Column>, Error> {
+        let Some(record) = self.record()? else {
+            return Err(self.refused("no header; the first line names the columns"));
+        };
+        if record.too_long {
+            return Err(self.refused(format!(
+                "the header has more than {RECORD_MAX} bytes; its first line names the columns"
+            )));
+        }
+        let cells = cells_of(self.how, &record.text).map_err(|error| self.refused(error.to_string()))?;
+        let names: Vec<_> = cells.iter().map(str::to_owned).collect();
+        cells::columns(&names, &self.how.map, self.known.spec()).map_err(|reason| self.refused(reason))
     }
 
     fn content(&self, record: &Record) -> Result<String, Fault> {
@@ -99,18 +137,18 @@ impl<'p> Rows<'p> {
         if record.too_long {
             return Err(fault(None, format!("has more than {RECORD_MAX} bytes")));
         }
-        let payload = match self.plan.source.shape {
-            Shape::Jsonl => {
+        let payload = match self.how.format {
+            Format::Jsonl => {
                 let text = text.trim();
                 serde_json::from_str::<&RawValue>(text)
                     .map_err(|error| fault(None, format!("is no JSON: {error}")))?;
                 text.to_owned()
             }
-            Shape::Csv => self
+            Format::Csv => self
                 .object(text)
                 .map_err(|(column, reason)| fault(column, reason))?,
         };
-        let faults = self.plan.known.faults(payload.as_bytes());
+        let faults = self.known.faults(payload.as_bytes());
         match faults
             .iter()
             .find(|fault| fault.column().is_some())
@@ -123,7 +161,7 @@ impl<'p> Rows<'p> {
 
     /// The payload of a record of cells, or the column and the reason.
     fn object(&self, record: &str) -> Result<String, (Option<String>, String)> {
-        let cells = cells_of(self.plan, record).map_err(|error| (None, error.to_string()))?;
+        let cells = cells_of(self.how, record).map_err(|error| (None, error.to_string()))?;
         let (has, wants) = (cells.len(), self.columns.len());
         if has != wants {
             return Err((None, format!("has {has} cells, the header has {wants}")));
@@ -132,19 +170,8 @@ impl<'p> Rows<'p> {
     }
 }
 
-fn header(plan: &Plan, records: &mut Records) -> anyhow::Result<Vec<Column>> {
-    let Some(record) = records.next()? else {
-        bail!("no header; the first line names the columns")
-    };
-    if record.too_long {
-        bail!("the header has more than {RECORD_MAX} bytes; its first line names the columns");
-    }
-    let names: Vec<_> = cells_of(plan, &record.text)?.iter().map(str::to_owned).collect();
-    cells::columns(&names, &plan.renamed, plan.known.spec()).map_err(anyhow::Error::msg)
-}
-
-impl Iterator for Rows<'_> {
-    type Item = anyhow::Result<Row>;
+impl Iterator for Reader<'_> {
+    type Item = Result<Row, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let record = self.record().transpose()?;
@@ -159,12 +186,10 @@ impl Iterator for Rows<'_> {
 mod tests {
     use std::path::Path;
 
-    use admission::KnownType;
-    use domain::{TaskId, TypeSpec};
+    use domain::TypeSpec;
     use serde_json::Value;
 
     use super::*;
-    use crate::batch::source::Source;
 
     const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../cases/batch");
 
@@ -172,18 +197,19 @@ mod tests {
         serde_json::from_str(&std::fs::read_to_string(Path::new(CASES).join(name)).unwrap()).unwrap()
     }
 
-    fn read(file: &str, encoding: &str) -> anyhow::Result<Vec<Row>> {
+    fn read(file: &str, encoding: &str) -> Result<Vec<Row>, Error> {
         let mut spec: TypeSpec = serde_json::from_str(r#"{"name":"a","handler":"echo"}"#).unwrap();
         spec.input_schema = Some(case("schema.json"));
-        let plan = Plan {
-            source: Source::open(&Path::new(CASES).join(file), None, encoding)?,
-            known: KnownType::new(spec).unwrap(),
-            delimiter: b',',
-            renamed: Vec::new(),
-            batch: TaskId::new(0, [0; 10]),
+        let known = KnownType::new(spec).unwrap();
+        let format = if file.ends_with(".jsonl") {
+            Format::Jsonl
+        } else {
+            Format::Csv
         };
-        let rows: Vec<_> = Rows::open(&plan)?.collect::<anyhow::Result<_>>()?;
-        assert_eq!(Rows::open(&plan)?.count()?, rows.len() as u64);
+        let how = plan::Rows::new(format);
+        let source = Source::open(&Path::new(CASES).join(file), encoding)?;
+        let rows: Vec<_> = Reader::open(&source, &how, &known)?.collect::<Result<_, _>>()?;
+        assert_eq!(Reader::open(&source, &how, &known)?.count()?, rows.len() as u64);
         Ok(rows)
     }
 
@@ -209,7 +235,7 @@ mod tests {
         let expected = case("expected.json");
         for (file, expected) in expected.as_object().unwrap() {
             match (read(file, "utf-8"), expected["refused"].as_str()) {
-                (Err(error), Some(_)) => assert!(!format!("{error:#}").is_empty()),
+                (Err(error), Some(_)) => assert!(!error.to_string().is_empty()),
                 (Ok(rows), None) => check(file, expected, &rows),
                 (got, wanted) => panic!("{file}: {got:?}, {wanted:?}"),
             }
@@ -228,8 +254,8 @@ mod tests {
 
     #[test]
     fn a_refusal_names_what_is_wrong() {
-        let refused = |file| format!("{:#}", read(file, "utf-8").unwrap_err());
-        assert!(refused("gbk.csv").contains("line 2") && refused("gbk.csv").contains("--encoding gbk"));
+        let refused = |file| read(file, "utf-8").unwrap_err().to_string();
+        assert!(refused("gbk.csv").contains("line 2") && refused("gbk.csv").contains("such as gbk"));
         assert!(refused("renamed-column.csv").contains("room_id is missing"));
         assert!(refused("renamed-column.csv").contains("room is unknown"));
         assert!(refused("empty.csv").contains("no header"));

@@ -1,5 +1,7 @@
 //! Cells become the fields of a payload: their type is the schema's, their number the cell's exact text.
 
+use std::collections::BTreeMap;
+
 use domain::TypeSpec;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -70,18 +72,18 @@ fn takes_others(spec: &TypeSpec) -> bool {
 /// The columns of a header, or everything that is wrong with it in one sentence.
 pub(crate) fn columns(
     header: &[String],
-    renamed: &[(String, String)],
+    renamed: &BTreeMap<String, String>,
     spec: &TypeSpec,
 ) -> Result<Vec<Column>, String> {
     let field = |column: &String| {
-        let by = renamed.iter().find(|(_, from)| from == column.trim());
+        let by = renamed.iter().find(|(_, from)| *from == column.trim());
         by.map_or_else(|| column.trim().to_owned(), |(field, _)| field.clone())
     };
     let fields: Vec<_> = header.iter().map(field).collect();
     let mut faults = Vec::new();
     for (field, column) in renamed {
         if !header.iter().any(|name| name.trim() == column) {
-            faults.push(format!("--map {field}={column}: there is no column {column}"));
+            faults.push(format!("map {field}={column}: there is no column {column}"));
         }
     }
     for name in required(spec)
@@ -102,7 +104,7 @@ pub(crate) fn columns(
     }
     if !faults.is_empty() {
         return Err(format!(
-            "{}; mend the header, or name columns with --map field=column",
+            "{}; mend the header, or say with map which column gives a field",
             faults.join(", ")
         ));
     }
@@ -170,7 +172,7 @@ mod tests {
 
     fn names(header: &str, renamed: &[(&str, &str)], schema: &str) -> Result<Vec<String>, String> {
         let header: Vec<_> = header.split(',').map(str::to_owned).collect();
-        let renamed: Vec<_> = renamed
+        let renamed = renamed
             .iter()
             .map(|(f, c)| ((*f).to_owned(), (*c).to_owned()))
             .collect();
@@ -210,7 +212,7 @@ mod tests {
         let schema = r#"{"required":["s"],"properties":{"n":{"type":"number"},"b":{"type":["boolean","null"]},
             "s":{"type":"string"},"m":{"type":["integer","string"]}}}"#;
         let header: Vec<_> = ["n", "b", "s", "m"].map(str::to_owned).into();
-        let columns = columns(&header, &[], &spec(schema)).unwrap();
+        let columns = columns(&header, &BTreeMap::new(), &spec(schema)).unwrap();
         let row = |cells: [&'static str; 4]| payload(&columns, cells.into_iter());
         let text = row(["1.50e3", "true", "say \"夜\"", "007"]).unwrap();
         assert_eq!(text, r#"{"n":1.50e3,"b":true,"s":"say \"夜\"","m":"007"}"#);

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::path::Path;
 
-use anyhow::{Context, bail};
 use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_8};
+
+use crate::Error;
 
 /// Bytes read at a time.
 const CHUNK: usize = 64 * 1024;
@@ -13,43 +14,48 @@ const CHUNK: usize = 64 * 1024;
 /// The text of a file.
 pub(crate) type Text = BufReader<File>;
 
-/// Whether a row is a record of cells or a line of JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Shape {
-    /// Cells, the first line names the columns.
-    Csv,
-    /// A line of JSON.
-    Jsonl,
+/// The name of an encoding by any of its labels, such as `utf8` or `GBK`; none where it is not known.
+#[must_use]
+pub fn encoding(label: &str) -> Option<&'static str> {
+    Encoding::for_label(label.as_bytes()).map(Encoding::name)
 }
 
-/// A file that is checked to be UTF-8, or was made so.
+/// A text that is checked to be UTF-8, or was made so.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub struct Source {
     file: File,
-    pub(crate) shape: Shape,
-    pub(crate) name: String,
+    name: String,
 }
 
 impl Source {
-    /// Checks the whole file.
-    pub(crate) fn open(path: &Path, shape: Option<Shape>, encoding: &str) -> anyhow::Result<Self> {
+    /// Opens a file or a pipe, and checks it whole.
+    ///
+    /// # Errors
+    /// Where it can't be read, or is not in this encoding (a label as [`encoding`] takes it).
+    pub fn open(path: &Path, encoding: &str) -> Result<Self, Error> {
         let name = path.display().to_string();
-        let shape = match shape {
-            Some(shape) => shape,
-            None => shape_of(path)?,
-        };
+        let file = opened(path).map_err(|error| Error::read(&name, error))?;
+        Self::of(file, name, encoding)
+    }
+
+    /// The same of a file that is open; it is read from its start. `name` stands in messages.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn of(mut file: File, name: String, encoding: &str) -> Result<Self, Error> {
         let Some(known) = Encoding::for_label(encoding.as_bytes()) else {
-            bail!(
-                "--encoding {encoding:?} is not known; give a name such as utf-8, gbk, big5, shift_jis, windows-1252"
-            );
+            let reason = format!("the encoding {encoding:?} is not known; give one such as utf-8, gbk, big5");
+            return Err(Error::refused(&name, reason));
         };
-        let file = if name == "-" {
-            spool(&mut io::stdin()).context("standard input can't be read")?
-        } else {
-            opened(path).with_context(|| format!("{name} can't be read"))?
-        };
+        file.rewind().map_err(|error| Error::read(&name, error))?;
         let file = decoded(file, known, &name)?;
-        Ok(Self { file, shape, name })
+        Ok(Self { file, name })
+    }
+
+    /// What it is called in messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The text from its start, without a byte order mark.
@@ -61,24 +67,6 @@ impl Source {
             text.consume(3);
         }
         Ok(text)
-    }
-}
-
-fn shape_of(path: &Path) -> anyhow::Result<Shape> {
-    if path.as_os_str() == "-" {
-        return Ok(Shape::Csv);
-    }
-    let ending = path
-        .extension()
-        .and_then(|ending| ending.to_str())
-        .unwrap_or_default();
-    match ending.to_ascii_lowercase().as_str() {
-        "csv" | "tsv" | "txt" => Ok(Shape::Csv),
-        "jsonl" | "ndjson" => Ok(Shape::Jsonl),
-        _ => bail!(
-            "{} ends neither in .csv nor in .jsonl; say --format csv or --format jsonl",
-            path.display()
-        ),
     }
 }
 
@@ -96,7 +84,11 @@ fn opened(path: &Path) -> io::Result<File> {
     }
 }
 
-fn spool(from: &mut impl Read) -> io::Result<File> {
+/// Copies what can be read only once into a file without a name, which can be read again.
+///
+/// # Errors
+/// The system's.
+pub fn spool(from: &mut impl Read) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
     io::copy(from, &mut file)?;
     file.rewind()?;
@@ -104,10 +96,11 @@ fn spool(from: &mut impl Read) -> io::Result<File> {
 }
 
 /// The file itself where it is UTF-8, else a copy that is. A byte order mark is believed before the label.
-fn decoded(mut file: File, label: &'static Encoding, name: &str) -> anyhow::Result<File> {
+fn decoded(mut file: File, label: &'static Encoding, name: &str) -> Result<File, Error> {
+    let read = |error| Error::read(name, error);
     let mut head = Vec::new();
-    (&mut file).take(3).read_to_end(&mut head)?;
-    file.rewind()?;
+    (&mut file).take(3).read_to_end(&mut head).map_err(read)?;
+    file.rewind().map_err(read)?;
     let encoding = Encoding::for_bom(&head).map_or(label, |(marked, _)| marked);
     if encoding == UTF_8 {
         decode(
@@ -118,7 +111,7 @@ fn decoded(mut file: File, label: &'static Encoding, name: &str) -> anyhow::Resu
         )?;
         return Ok(file);
     }
-    let mut copy = tempfile::tempfile()?;
+    let mut copy = tempfile::tempfile().map_err(read)?;
     decode(
         &mut file,
         encoding.new_decoder_with_bom_removal(),
@@ -128,22 +121,23 @@ fn decoded(mut file: File, label: &'static Encoding, name: &str) -> anyhow::Resu
     Ok(copy)
 }
 
-fn decode(file: &mut File, mut decoder: Decoder, name: &str, out: &mut impl Write) -> anyhow::Result<()> {
+fn decode(file: &mut File, mut decoder: Decoder, name: &str, out: &mut impl Write) -> Result<(), Error> {
+    let failed = |error| Error::read(name, error);
     let (mut lines, mut input, mut text) =
         (Lines::default(), vec![0; CHUNK], String::with_capacity(4 * CHUNK));
     loop {
-        let read = file.read(&mut input)?;
+        let read = file.read(&mut input).map_err(failed)?;
         let mut rest = &input[..read];
         loop {
             text.clear();
             let (result, used) = decoder.decode_to_string_without_replacement(rest, &mut text, read == 0);
-            out.write_all(text.as_bytes())?;
+            out.write_all(text.as_bytes()).map_err(failed)?;
             lines.count(text.as_bytes());
             rest = &rest[used..];
             match result {
                 DecoderResult::InputEmpty => break,
                 DecoderResult::OutputFull => {}
-                DecoderResult::Malformed(..) => bail!(refusal(decoder.encoding(), lines.at(), name)),
+                DecoderResult::Malformed(..) => return Err(refusal(decoder.encoding(), lines.at(), name)),
             }
         }
         if read == 0 {
@@ -152,15 +146,13 @@ fn decode(file: &mut File, mut decoder: Decoder, name: &str, out: &mut impl Writ
     }
 }
 
-fn refusal(encoding: &'static Encoding, line: u64, name: &str) -> String {
-    let try_it = match encoding == UTF_8 {
-        true => "try --encoding gbk, or the encoding that it has",
-        false => "give the encoding that it has",
-    };
-    format!(
-        "{name} is not {}: the first bad byte is on line {line}; {try_it}",
-        encoding.name()
-    )
+fn refusal(encoding: &'static Encoding, line: u64, name: &str) -> Error {
+    Error::Encoding {
+        name: name.to_owned(),
+        encoding: encoding.name(),
+        line,
+        such_as: if encoding == UTF_8 { "gbk" } else { "utf-8" },
+    }
 }
 
 /// Counts line ends of every kind.
@@ -188,13 +180,13 @@ impl Lines {
 mod tests {
     use super::*;
 
-    fn source(bytes: &[u8], encoding: &str) -> anyhow::Result<String> {
-        let mut file = tempfile::Builder::new().suffix(".csv").tempfile()?;
-        file.write_all(bytes)?;
-        let source = Source::open(file.path(), None, encoding)?;
+    fn source(bytes: &[u8], encoding: &str) -> Result<String, Error> {
+        let mut file = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        let source = Source::open(file.path(), encoding)?;
         let (mut first, mut again) = (String::new(), String::new());
-        source.text()?.read_to_string(&mut first)?;
-        source.text()?.read_to_string(&mut again)?;
+        source.text().unwrap().read_to_string(&mut first).unwrap();
+        source.text().unwrap().read_to_string(&mut again).unwrap();
         assert_eq!(first, again);
         Ok(first)
     }
@@ -218,10 +210,7 @@ mod tests {
         let mut bytes = "夜".repeat(CHUNK).into_bytes();
         bytes.extend_from_slice(b"\r\nb\rc\nd\xff");
         let error = source(&bytes, "utf-8").unwrap_err().to_string();
-        assert!(
-            error.contains("line 4") && error.contains("--encoding gbk"),
-            "{error}"
-        );
+        assert!(error.contains("line 4") && error.contains("gbk"), "{error}");
         let error = source(b"a\n\xff\xff", "gbk").unwrap_err().to_string();
         assert!(error.contains("GBK") && error.contains("line 2"), "{error}");
     }
@@ -232,16 +221,9 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_known_shape_or_encoding_is_refused() {
-        let error = Source::open(Path::new("rows.xlsx"), None, "utf-8")
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("--format"), "{error}");
-        assert!(
-            source(b"", "klingon")
-                .unwrap_err()
-                .to_string()
-                .contains("klingon")
-        );
+    fn an_encoding_that_nobody_knows_is_refused() {
+        let error = source(b"", "klingon").unwrap_err().to_string();
+        assert!(error.contains("klingon") && error.contains("gbk"), "{error}");
+        assert_eq!((encoding("utf8"), encoding("klingon")), (Some("UTF-8"), None));
     }
 }
