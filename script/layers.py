@@ -32,7 +32,7 @@ ROWS = [
     ["gengfu-scheduler", "gengfu-dispatcher", "gengfu-executor", "gengfu-recorder", "gengfu-gateway"],
     ["gengfu"],
     ["gengfu-integration-tests", "gengfu-example-custom-handler", "gengfu-example-airports"],
-    ["gengfu-bench"],
+    ["gengfu-bench", "gengfu-chaos"],
 ]
 ROW = {name: index for index, row in enumerate(ROWS) for name in row}
 

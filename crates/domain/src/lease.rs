@@ -44,6 +44,13 @@ impl fmt::Debug for Token {
     }
 }
 
+impl fmt::Display for Token {
+    /// 32 digits, so that texts compare as tokens do.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

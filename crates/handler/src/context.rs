@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{Millis, TaskId};
 
-use crate::{Output, StopSignal};
+use crate::{LeaseTerm, Output, StopSignal};
 
 /// The id in a [`TaskContext::for_test`]: a fixed one, so that tests may compare with it.
 const TEST_ID: [u8; 16] = *b"\x01\x92\xf0\xc1\x2d\x3e\x7a\xbc\x8d\xef\x01\x23\x45\x67\x89\xab";
@@ -22,6 +22,8 @@ pub struct TaskContext {
     run_timeout: Duration,
     output: Output,
     stop: StopSignal,
+    lease: LeaseTerm,
+    fencing_token: String,
 }
 
 /// Makes a [`TaskContext`]; what is not said has a default.
@@ -43,6 +45,8 @@ impl TaskContext {
             run_timeout: RUN_TIMEOUT_DEFAULT,
             output: Output::default(),
             stop: StopSignal::never(),
+            lease: LeaseTerm::endless(),
+            fencing_token: String::new(),
         })
     }
 
@@ -105,6 +109,19 @@ impl TaskContext {
     pub const fn stop(&self) -> &StopSignal {
         &self.stop
     }
+
+    /// How long the run may count on its lease. The executor ends the run by itself when it is over.
+    #[must_use]
+    pub const fn lease(&self) -> &LeaseTerm {
+        &self.lease
+    }
+
+    /// The fencing token of this attempt, 32 hexadecimal digits: those of a later attempt compare as larger, so that
+    /// whoever keeps the largest that it saw can refuse an attempt that was overtaken. Empty in tests.
+    #[must_use]
+    pub fn fencing_token(&self) -> &str {
+        &self.fencing_token
+    }
 }
 
 impl Builder {
@@ -141,6 +158,18 @@ impl Builder {
     /// The signal that ends the run early.
     pub fn stop(mut self, stop: StopSignal) -> Self {
         self.0.stop = stop;
+        self
+    }
+
+    /// The lease under which it runs.
+    pub fn lease(mut self, lease: LeaseTerm) -> Self {
+        self.0.lease = lease;
+        self
+    }
+
+    /// The fencing token of the attempt.
+    pub fn fencing_token(mut self, token: impl Into<String>) -> Self {
+        self.0.fencing_token = token.into();
         self
     }
 

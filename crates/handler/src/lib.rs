@@ -36,6 +36,7 @@
 
 mod context;
 mod error;
+mod lease;
 mod output;
 mod registry;
 mod stop;
@@ -47,6 +48,7 @@ pub use bytes::Bytes;
 pub use context::{Builder, TaskContext};
 pub use domain::{ErrorClass, Millis, TaskId};
 pub use error::HandlerError;
+pub use lease::{LeaseKeeper, LeaseTerm};
 pub use output::{OUTPUT_BYTES_DEFAULT, Output};
 pub use registry::{RESERVED, RegisterError, Registry};
 pub use stop::{StopReason, StopSignal, Stopper};

@@ -25,4 +25,10 @@ pub trait TaskHandler: Send + Sync + 'static {
     fn stop_grace(&self) -> Duration {
         Duration::from_secs(2)
     }
+
+    /// How long the run may need to end where its lease is lost, so that another executor may run the task already:
+    /// unless it says otherwise its future is dropped at once. Longer than a twelfth of the lease it never is.
+    fn lost_grace(&self) -> Duration {
+        Duration::ZERO
+    }
 }

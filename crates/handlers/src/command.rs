@@ -16,7 +16,8 @@ mod supervise;
 use std::{collections::BTreeMap, convert::Infallible, path::PathBuf, pin::pin, time::Duration};
 
 use domain::{ErrorClass, HandlerSpec};
-use handler::{Bytes, HandlerError, StopReason, TaskContext, TaskHandler, async_trait};
+use handler::{Bytes, HandlerError, LeaseTerm, StopReason, TaskContext, TaskHandler, async_trait};
+use tokio::time::Instant;
 
 use self::{
     capture::Printed,
@@ -95,6 +96,7 @@ impl Command {
         }
         env.insert("GENGFU_TASK_ID".into(), ctx.task_id().to_string());
         env.insert("GENGFU_ATTEMPT".into(), ctx.attempt().to_string());
+        env.insert("GENGFU_FENCING_TOKEN".into(), ctx.fencing_token().to_owned());
         env.insert("TRACEPARENT".into(), ctx.traceparent().to_owned());
         let planned = ctx
             .planned_at()
@@ -110,6 +112,7 @@ impl Command {
             env,
             cwd: self.cwd.clone(),
             grace_ms: u64::try_from(self.grace.as_millis()).unwrap_or(u64::MAX),
+            lease_ms: left_ms(ctx.lease()),
         })
     }
 }
@@ -125,7 +128,18 @@ impl TaskHandler for Command {
         } = link;
         let steering = async {
             orders.start(&program, &payload).await;
-            let reason = ctx.stop().requested().await;
+            let mut lease = ctx.lease().clone();
+            let reason = loop {
+                tokio::select! {
+                    reason = ctx.stop().requested() => break reason,
+                    // Not only this process has to know: it may be stopped while the program goes on.
+                    () = lease.renewed() => {
+                        if let Some(ms) = left_ms(&lease) {
+                            orders.give(Order::Renew(ms)).await;
+                        }
+                    }
+                }
+            };
             orders.give(order_for(reason)).await;
             // The link stays open until the supervisor reports that everything ended.
             std::future::pending::<Infallible>().await
@@ -146,6 +160,10 @@ impl TaskHandler for Command {
     fn stop_grace(&self) -> Duration {
         self.grace + KILL_TIME
     }
+
+    fn lost_grace(&self) -> Duration {
+        KILL_TIME
+    }
 }
 
 /// Reads what is printed until all is over. Nobody closes the pipes of a program whose supervisor is lost, so then
@@ -161,6 +179,12 @@ async fn ended(reports: &mut Reports, printed: &mut Printed) -> Report {
         }
         () = &mut reading => last.await,
     }
+}
+
+/// For how many milliseconds the lease certainly lasts.
+fn left_ms(lease: &LeaseTerm) -> Option<u32> {
+    let left = lease.until()?.saturating_duration_since(Instant::now());
+    Some(u32::try_from(left.as_millis()).unwrap_or(u32::MAX))
 }
 
 /// Whoever lost its lease may run beside another executor already, so there is no grace for it.

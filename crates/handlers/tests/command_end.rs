@@ -11,14 +11,15 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::Arc,
+    time::Duration,
 };
 
 use domain::{ErrorClass::*, HandlerSpec};
 use gengfu_handlers::{CommandPolicy, Options, build, command::Supervisor};
-use handler::{Bytes, HandlerError, StopReason, Stopper, TaskContext, TaskHandler};
+use handler::{Bytes, HandlerError, LeaseKeeper, LeaseTerm, StopReason, Stopper, TaskContext, TaskHandler};
 use process::{gone, number, runs, within};
 use serde_json::json;
-use tokio::task::JoinHandle;
+use tokio::{task::JoinHandle, time::Instant};
 
 const SUPERVISE: &str = env!("CARGO_BIN_EXE_gengfu-supervise");
 
@@ -62,10 +63,15 @@ struct Run {
 
 impl Run {
     fn start(script: &str, grace: &str) -> Self {
+        Self::under(LeaseTerm::endless(), script, grace)
+    }
+
+    fn under(lease: LeaseTerm, script: &str, grace: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (stopper, signal) = Stopper::new();
         let ctx = TaskContext::builder(TaskContext::for_test("a").task_id(), "a")
             .stop(signal)
+            .lease(lease)
             .build();
         let handler = made(folder.path(), script, grace);
         let task = tokio::spawn({
@@ -133,6 +139,31 @@ async fn a_lost_lease_leaves_no_grace() {
     run.stopper.stop(StopReason::LeaseLost);
     assert_eq!(run.ended().await.code, "lease_lost");
     assert!(!family.iter().any(|pid| runs(*pid)));
+}
+
+#[tokio::test]
+async fn the_supervisor_ends_a_run_whose_lease_is_not_renewed_without_being_told() {
+    let (_keeper, lease) = LeaseKeeper::new(Instant::now() + Duration::from_secs(3));
+    let run = Run::under(lease, STUBBORN, "10m");
+    let family = [
+        run.number("child").await,
+        run.number("daemon").await,
+        run.number("leader").await,
+    ];
+    // Nobody stops it: the executor may stand still.
+    let error = run.ended().await;
+    assert_eq!((error.class, &*error.code), (Transient, "signal_9"));
+    assert!(!family.iter().any(|pid| runs(*pid)));
+}
+
+#[tokio::test]
+async fn a_renewed_lease_lets_it_go_on() {
+    let (keeper, lease) = LeaseKeeper::new(Instant::now() + Duration::from_secs(3));
+    let run = Run::under(lease, "echo $$ > leader; sleep 4; echo done", "10m");
+    run.number("leader").await;
+    keeper.extend(Instant::now() + Duration::from_secs(600));
+    let result = within("the end of the run", run.task).await.unwrap();
+    assert_eq!(result.unwrap(), "done\n");
 }
 
 #[tokio::test]

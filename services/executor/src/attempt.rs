@@ -8,49 +8,47 @@ use admission::{KnownType, TypeTable};
 use bytes::Bytes;
 use domain::{ErrorClass, Partition, Task};
 use futures::FutureExt;
-use handler::{HandlerError, Output, StopReason, Stopper, TaskContext, TaskHandler};
+use handler::{HandlerError, LeaseKeeper, Output, StopReason, Stopper, TaskContext, TaskHandler};
 use sha2::{Digest, Sha256};
 use telemetry::Stage;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
 use crate::end::{End, Ends, How};
 use crate::{Executor, runs::Running};
 
-/// Starts the run of a claimed task.
+/// A run whose lease is lost has at most so much of the lease to end, a twelfth.
+const LOST_GRACE_OF_LEASE: u32 = 12;
+
+/// Starts the run of a claimed task in a slot, under a lease that certainly lasts `until`.
 pub(crate) fn start(
     executor: &Arc<Executor>,
     partition: Partition,
     task: Task,
     payload: Bytes,
-    permit: OwnedSemaphorePermit,
+    (permit, until): (OwnedSemaphorePermit, Instant),
     ends: &Ends,
 ) {
     let Some(token) = task.lease_token else { return };
     let (stopper, signal) = Stopper::new();
     let stopper = Arc::new(stopper);
+    let (keeper, lease) = LeaseKeeper::new(until);
     executor.runs.add(
         task.id,
         Running {
             partition,
             token,
             stopper: Arc::clone(&stopper),
+            keeper,
         },
     );
     let (executor, ends) = (Arc::clone(executor), ends.clone());
     tokio::spawn(async move {
         let output = Output::new(executor.config.output_bytes);
-        let context = TaskContext::builder(task.id, task.task_type.clone())
-            .attempt(task.attempt)
-            .planned_at((task.planned_at > 0).then_some(task.planned_at))
-            .traceparent(telemetry::traceparent(
-                task.id,
-                Stage::Run,
-                task.attempt,
-                task.sampled,
-            ))
-            .run_timeout(run_timeout(&task))
+        let context = context_of(&task)
             .output(output.clone())
             .stop(signal)
+            .lease(lease)
+            .fencing_token(token.to_string())
             .build();
         let how = run(&executor, &task, payload, &context, &stopper).await;
         // The next run may begin while this end is told; what waits to be told is bounded, then slots wait too.
@@ -66,6 +64,33 @@ pub(crate) fn start(
         })
         .await;
     });
+}
+
+fn context_of(task: &Task) -> handler::Builder {
+    let traceparent = telemetry::traceparent(task.id, Stage::Run, task.attempt, task.sampled);
+    TaskContext::builder(task.id, task.task_type.clone())
+        .attempt(task.attempt)
+        .planned_at((task.planned_at > 0).then_some(task.planned_at))
+        .traceparent(traceparent)
+        .run_timeout(run_timeout(task))
+}
+
+/// Lets a run end by itself. Whatever it was stopped for, with its lease it ends too.
+async fn end_within<T>(
+    grace: Duration,
+    running: &mut (impl Future<Output = T> + Unpin),
+    context: &TaskContext,
+) -> Option<T> {
+    if grace.is_zero() {
+        return None;
+    }
+    let lost = context.stop().reason() == Some(StopReason::LeaseLost);
+    tokio::select! {
+        biased;
+        () = context.lease().over(), if !lost => None,
+        ended = running => Some(ended),
+        () = tokio::time::sleep(grace) => None,
+    }
 }
 
 fn run_timeout(task: &Task) -> Duration {
@@ -94,25 +119,27 @@ async fn run(
     };
     let running = AssertUnwindSafe(handler.run(context, payload)).catch_unwind();
     tokio::pin!(running);
-    let ended = tokio::select! {
+    tokio::select! {
         // A handler that obeys ends in the same moment as it is told to; what was asked comes first.
         biased;
-        _ = context.stop().requested() => None,
-        ended = &mut running => Some(ended),
-        () = tokio::time::sleep(run_timeout(task)) => {
-            stopper.stop(StopReason::TimedOut);
-            None
-        }
-    };
-    if let Some(ended) = ended {
-        return result(executor, ended);
+        _ = context.stop().requested() => {}
+        () = context.lease().over() => stopper.stop(StopReason::LeaseLost),
+        ended = &mut running => return result(executor, ended),
+        () = tokio::time::sleep(run_timeout(task)) => stopper.stop(StopReason::TimedOut),
     }
     // The run is ended first: the handler's own way, else by dropping it. Only then its end is told.
-    let last = tokio::time::timeout(handler.stop_grace(), &mut running).await;
-    match context.stop().reason() {
+    let reason = context.stop().reason();
+    let grace = match reason {
+        Some(StopReason::LeaseLost) => handler
+            .lost_grace()
+            .min(executor.config.lease / LOST_GRACE_OF_LEASE),
+        _ => handler.stop_grace(),
+    };
+    let last = end_within(grace, &mut running, context).await;
+    match reason {
         // A request that went out and got no answer is more than an overrun: the type may say what follows.
         Some(StopReason::TimedOut) | None => match last {
-            Ok(Ok(Err(error))) if error.unknown_outcome => How::Failed(error),
+            Some(Ok(Err(error))) if error.unknown_outcome => How::Failed(error),
             _ => How::TimedOut,
         },
         Some(StopReason::LeaseLost) => How::LeaseLost,

@@ -7,7 +7,7 @@ use domain::{Partition, Task, TaskId, Tier};
 use messaging::WorkMessage;
 use store::{Claim, ClaimItem, Claimed};
 use telemetry::{Stage, TaskSpan};
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
 use crate::{Executor, attempt, end::Ends};
 
@@ -81,18 +81,10 @@ async fn claim_all(
     if ids.is_empty() {
         return true;
     }
-    let item = |id: &TaskId| {
-        let [random, _] = halves(store::playing::nonce());
-        ClaimItem {
-            id: *id,
-            effective_tier: tier,
-            random,
-        }
-    };
     let claim = Claim {
         executor_id: executor.config.id.clone(),
         lease_ms: executor.lease_ms(),
-        items: ids.iter().map(item).collect(),
+        items: ids.iter().map(|id| item(*id, tier)).collect(),
     };
     let call = |nonce| {
         executor
@@ -100,6 +92,7 @@ async fn claim_all(
             .store
             .claim(partition, nonce, &executor.origin, &claim)
     };
+    let asked = Instant::now();
     let reply = match store::playing::answered(CLAIM_LIMIT, call).await {
         Ok(reply) => reply,
         Err(error) => {
@@ -108,17 +101,28 @@ async fn claim_all(
         }
     };
     executor.parts.announcer.announce(reply.outbox);
+    let start = |task: Task, payload, permit| {
+        trace_dispatch(&task);
+        let slot = (permit, executor.term(asked));
+        attempt::start(executor, partition, task, payload, slot, ends);
+    };
     for (claimed, permit) in reply.items.into_iter().zip(permits) {
         match claimed {
-            Claimed::Run { task, payload } => {
-                trace_dispatch(&task);
-                attempt::start(executor, partition, *task, payload, permit, ends)
-            }
+            Claimed::Run { task, payload } => start(*task, payload, permit),
             Claimed::Refused(why) => tracing::debug!(why = why.as_str(), "a claim was refused"),
             Claimed::Expired => {}
         }
     }
     true
+}
+
+fn item(id: TaskId, effective_tier: Tier) -> ClaimItem {
+    let [random, _] = halves(store::playing::nonce());
+    ClaimItem {
+        id,
+        effective_tier,
+        random,
+    }
 }
 
 /// That the store is away is a line of the dependency, not one of each hint.

@@ -25,7 +25,7 @@ pub(crate) enum How {
     Stopped,
     /// The executor drains.
     HandedBack,
-    /// Another may have it already: nothing is written.
+    /// Another may have it already; if nobody has, it goes back.
     LeaseLost,
 }
 
@@ -133,8 +133,7 @@ async fn tell(executor: Arc<Executor>, partition: Partition, ends: Vec<End>) {
                     .push(failure(&executor, &end.task, token, error, output).await);
             }
             How::Stopped => told.stopped.push((id, token)),
-            How::HandedBack => told.handed_back.push((id, token)),
-            How::LeaseLost => executor.parts.metrics.refused_write(),
+            How::HandedBack | How::LeaseLost => told.handed_back.push((id, token)),
         }
     }
     told.write(&executor, partition).await;

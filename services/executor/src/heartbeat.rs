@@ -6,6 +6,7 @@ use domain::{Partition, Stop};
 use handler::StopReason;
 use runtime::{Backoff, Shutdown};
 use store::{Heartbeat, TaskStore};
+use tokio::time::Instant;
 
 use crate::{Executor, runs::Lease};
 
@@ -62,17 +63,22 @@ async fn open(executor: &Executor) -> Arc<dyn TaskStore> {
 async fn beat(executor: &Executor, store: &dyn TaskStore, partition: Partition, leases: Vec<Lease>) {
     for part in leases.chunks(store::BATCH_MAX) {
         let call = |nonce| store.heartbeat(partition, nonce, executor.lease_ms(), part);
+        let asked = Instant::now();
         match store::playing::answered(executor.config.lease, call).await {
             Ok(beats) => part
                 .iter()
                 .zip(beats)
-                .for_each(|(lease, beat)| obey(executor, *lease, beat)),
+                .for_each(|(lease, beat)| obey(executor, *lease, beat, executor.term(asked))),
             Err(error) => tracing::debug!(%error, "a heartbeat got no answer"),
         }
     }
 }
 
-fn obey(executor: &Executor, lease: Lease, beat: Heartbeat) {
+/// What the store said of a run; a renewed lease certainly lasts `until`.
+fn obey(executor: &Executor, lease: Lease, beat: Heartbeat, until: Instant) {
+    if matches!(beat, Heartbeat::Renewed | Heartbeat::Stop(_)) {
+        executor.runs.extend(lease, until);
+    }
     match beat {
         Heartbeat::Renewed => {}
         Heartbeat::Stop(Stop::Cancel) => executor.runs.stop(lease, StopReason::Cancelled),

@@ -26,12 +26,16 @@ use role::OpenStore;
 use runtime::{Shutdown, Tasks};
 use store::{Origin, TaskStore};
 use telemetry::Metrics;
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::Instant};
 
 use crate::runs::Runs;
 
 pub use build::Handlers;
 pub use process::{main, work};
+
+/// A run is ended so much of the lease before its end, a sixth, where no heartbeat was answered: what it started is
+/// gone before anybody else may begin.
+const LEASE_MARGIN: u32 = 6;
 
 /// What an executor is.
 #[derive(Debug, Clone)]
@@ -89,6 +93,11 @@ struct Executor {
 impl Executor {
     fn lease_ms(&self) -> i64 {
         i64::try_from(self.config.lease.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    /// Until when a lease certainly lasts that was asked for at `asked`, less the time to end a run.
+    fn term(&self, asked: Instant) -> Instant {
+        asked + self.config.lease - self.config.lease / LEASE_MARGIN
     }
 }
 

@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::{Partition, TaskId, Token};
-use handler::{StopReason, Stopper};
-use tokio::sync::Notify;
+use handler::{LeaseKeeper, StopReason, Stopper};
+use tokio::{sync::Notify, time::Instant};
 
 /// A run under a lease.
 pub(crate) struct Running {
     pub(crate) partition: Partition,
     pub(crate) token: Token,
     pub(crate) stopper: Arc<Stopper>,
+    pub(crate) keeper: LeaseKeeper,
 }
 
 /// All of them, by task.
@@ -49,6 +50,13 @@ impl Runs {
     pub(crate) fn stop(&self, (id, token): Lease, reason: StopReason) {
         if let Some(run) = self.lock().get(&id).filter(|run| run.token == token) {
             run.stopper.stop(reason);
+        }
+    }
+
+    /// The lease of a run was renewed.
+    pub(crate) fn extend(&self, (id, token): Lease, until: Instant) {
+        if let Some(run) = self.lock().get(&id).filter(|run| run.token == token) {
+            run.keeper.extend(until);
         }
     }
 

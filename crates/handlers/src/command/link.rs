@@ -53,7 +53,7 @@ impl Orders {
 
     /// Gives an order; it has no effect on a supervisor that is gone.
     pub(super) async fn give(&mut self, order: Order) {
-        let _gone = self.0.write_all(&[order.byte()]).await;
+        let _gone = self.0.write_all(&order.bytes()).await;
     }
 }
 

@@ -1,7 +1,7 @@
 //! What executor and supervisor say to each other over their socket.
 //!
-//! The executor sends two frames (the program as JSON, the payload as it is) and then orders of one byte. The
-//! supervisor sends frames that hold a [`Report`] as JSON. A frame is its length in 4 bytes, big end first, and as
+//! The executor sends two frames (the program as JSON, the payload as it is) and then orders: a letter, and for
+//! [`Order::Renew`] a number in 4 bytes, big end first. The supervisor sends frames that hold a [`Report`] as JSON. A frame is its length in 4 bytes, big end first, and as
 //! many bytes. Both ends are the same binary, so there is one version of this.
 
 use std::{collections::BTreeMap, path::PathBuf};
@@ -22,6 +22,8 @@ pub(super) struct Program {
     pub(super) cwd: Option<PathBuf>,
     /// Milliseconds between TERM and KILL.
     pub(super) grace_ms: u64,
+    /// For how many milliseconds the lease of the run certainly lasts; none where it has no end.
+    pub(super) lease_ms: Option<u32>,
 }
 
 /// What the executor asks for while the program runs. A closed socket means [`Order::Kill`].
@@ -31,22 +33,29 @@ pub(super) enum Order {
     End,
     /// KILL now.
     Kill,
+    /// The lease was renewed: go on for so many milliseconds, unless there is another word.
+    Renew(u32),
 }
 
 impl Order {
-    pub(super) const fn byte(self) -> u8 {
+    pub(super) fn bytes(self) -> Vec<u8> {
         match self {
-            Self::End => b'E',
-            Self::Kill => b'K',
+            Self::End => vec![b'E'],
+            Self::Kill => vec![b'K'],
+            Self::Renew(ms) => [&[b'R'][..], &ms.to_be_bytes()].concat(),
         }
     }
 
-    pub(super) const fn from_byte(byte: u8) -> Option<Self> {
-        match byte {
-            b'E' => Some(Self::End),
-            b'K' => Some(Self::Kill),
-            _ => None,
-        }
+    /// Takes the first whole order out of what was read.
+    pub(super) fn take(read: &mut Vec<u8>) -> Option<Self> {
+        let order = match read.first()? {
+            b'E' => Self::End,
+            b'R' => Self::Renew(u32::from_be_bytes(read.get(1..5)?.try_into().ok()?)),
+            // Whatever else it is: nobody who knows this protocol wants the program to go on.
+            _ => Self::Kill,
+        };
+        read.drain(..order.bytes().len());
+        Some(order)
     }
 }
 
@@ -68,4 +77,23 @@ pub(super) enum Report {
     Signaled { signal: i32 },
     /// Not sent: the supervisor went away without a word.
     SupervisorLost,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_read_one_by_one_and_half_ones_wait() {
+        let orders = [Order::Renew(2_500), Order::End, Order::Renew(7), Order::Kill];
+        let mut read: Vec<u8> = orders.iter().flat_map(|order| order.bytes()).collect();
+        let last = read.split_off(8);
+        assert_eq!(Order::take(&mut read), Some(Order::Renew(2_500)));
+        assert_eq!(Order::take(&mut read), Some(Order::End));
+        assert_eq!(Order::take(&mut read), None, "half an order");
+        read.extend(last);
+        assert_eq!(Order::take(&mut read), Some(Order::Renew(7)));
+        assert_eq!(Order::take(&mut read), Some(Order::Kill));
+        assert!(read.is_empty());
+    }
 }

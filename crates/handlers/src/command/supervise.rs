@@ -80,6 +80,8 @@ fn supervise() -> io::Result<()> {
         leader,
         end: None,
         ending: Ending::No,
+        lease: program.lease_ms.map(ends_in),
+        orders: Vec::new(),
         grace: Duration::from_millis(program.grace_ms),
         feed: child.stdin.take().and_then(|pipe| Feed::new(pipe, payload).ok()),
         connected: true,
@@ -97,6 +99,10 @@ fn supervise() -> io::Result<()> {
     } else {
         Ok(())
     }
+}
+
+fn ends_in(lease_ms: u32) -> Instant {
+    Instant::now() + Duration::from_millis(lease_ms.into())
 }
 
 fn read_frame(socket: &mut UnixStream) -> io::Result<Vec<u8>> {
@@ -198,6 +204,10 @@ struct Watch {
     /// How the program itself ended.
     end: Option<Report>,
     ending: Ending,
+    /// When the lease of the run ends, unless the executor says otherwise before.
+    lease: Option<Instant>,
+    /// What was read of orders.
+    orders: Vec<u8>,
     grace: Duration,
     feed: Option<Feed>,
     /// Whether the executor is still there.
@@ -270,6 +280,10 @@ impl Watch {
         {
             self.ending = Ending::Kill;
         }
+        // The executor is stopped or cut off: another one may begin the next attempt.
+        if self.lease.is_some_and(|lease| lease <= Instant::now()) {
+            self.ending = Ending::Kill;
+        }
         if self.ending == Ending::Kill {
             self.signal(Signal::SIGKILL);
         }
@@ -292,11 +306,10 @@ impl Watch {
         if self.connected {
             fds.push(PollFd::new(socket.as_fd(), PollFlags::POLLIN));
         }
+        let until = |at: Instant| at.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
         let wait = match self.ending {
-            Ending::No => None,
-            Ending::Grace(until) => {
-                Some(until.saturating_duration_since(Instant::now()) + Duration::from_millis(1))
-            }
+            Ending::No => self.lease.map(until),
+            Ending::Grace(end) => Some(until(self.lease.map_or(end, |lease| lease.min(end)))),
             Ending::Kill => Some(KILL_ROUND),
         };
         let timeout = wait.map_or(PollTimeout::NONE, |wait| {
@@ -321,10 +334,12 @@ impl Watch {
             self.connected = false;
             self.ending = Ending::Kill;
         }
-        for order in orders[..count].iter().filter_map(|byte| Order::from_byte(*byte)) {
+        self.orders.extend(&orders[..count]);
+        while let Some(order) = Order::take(&mut self.orders) {
             match order {
                 Order::End => self.term(),
                 Order::Kill => self.ending = Ending::Kill,
+                Order::Renew(ms) => self.lease = Some(ends_in(ms)),
             }
         }
     }

@@ -7,8 +7,14 @@ if first_answer then return repeat_answer() end
 local function hand_back(task, item)
   if not task then return 'missing' end
   local h = task.h
-  if not may(task) then return 'illegal' end
-  if h[F_TOKEN] ~= item[2] then return 'fenced' end
+  if not may(task) then
+    refuse_fenced()
+    return 'illegal'
+  end
+  if h[F_TOKEN] ~= item[2] then
+    refuse_fenced()
+    return 'fenced'
+  end
   if h[F_STOP] == T_CANCEL then
     obey_stop(task)
   else

@@ -7,8 +7,14 @@ if first_answer then return repeat_answer() end
 local function stopped(task, item)
   if not task then return 'missing' end
   local h = task.h
-  if not may(task) then return 'illegal' end
-  if h[F_TOKEN] ~= item[2] then return 'fenced' end
+  if not may(task) then
+    refuse_fenced()
+    return 'illegal'
+  end
+  if h[F_TOKEN] ~= item[2] then
+    refuse_fenced()
+    return 'fenced'
+  end
   if not obey_stop(task) then return 'not_asked' end
   return { h[F_STATUS], h[F_VERSION] }
 end

@@ -61,15 +61,21 @@ impl Shard {
     pub(super) fn hand_back(&mut self, origin: &Origin, leases: &[(TaskId, Token)]) -> Vec<Verdict> {
         leases
             .iter()
-            .map(|(id, token)| self.apply(*id, &Event::HandBack { token: *token }, origin, 0))
+            .map(|(id, token)| self.end_without_result(*id, &Event::HandBack { token: *token }, origin))
             .collect()
     }
 
     pub(super) fn stopped(&mut self, origin: &Origin, leases: &[(TaskId, Token)]) -> Vec<Verdict> {
         leases
             .iter()
-            .map(|(id, token)| self.apply(*id, &Event::Stopped { token: *token }, origin, 0))
+            .map(|(id, token)| self.end_without_result(*id, &Event::Stopped { token: *token }, origin))
             .collect()
+    }
+
+    fn end_without_result(&mut self, id: TaskId, event: &Event, origin: &Origin) -> Verdict {
+        let verdict = self.apply(id, event, origin, 0);
+        self.count_refused(verdict);
+        verdict
     }
 
     fn count_refused(&mut self, verdict: Verdict) {
