@@ -32,6 +32,9 @@ pub(crate) struct Options {
     /// The order of the faults and the load follow from it; one of its own if not given.
     #[arg(long)]
     seed: Option<u64>,
+    /// Only the cells whose name has this text, such as `executor` or `redis SIGKILL`.
+    #[arg(long, default_value = "")]
+    only: String,
     /// Tasks a second.
     #[arg(long, default_value_t = 25)]
     rate: u32,
@@ -44,6 +47,13 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
         "--minutes {}: give a number above 0, such as 10 or 0.5",
         options.minutes
     );
+    ensure!(
+        Order::new(0)
+            .take(Target::ALL.len() * Fault::ALL.len())
+            .any(|cell| cell.to_string().contains(&options.only)),
+        "--only {:?} is in the name of no cell: try executor, redis or SIGKILL",
+        options.only
+    );
     let seed = options
         .seed
         .unwrap_or_else(|| u64::from(std::process::id()) ^ ledger::now().as_secs());
@@ -51,7 +61,8 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
     let mut town = Town::start().await?;
     let load = Load::start(town.apis(), options.rate, seed);
     tokio::time::sleep(CALM).await;
-    let faults = hurt(&mut town, Duration::from_secs_f64(options.minutes * 60.0), seed).await?;
+    let faults = hurt(&mut town, options, seed).await?;
+    let busy = report::is_busy();
     let accepted = load.stop().await?;
     town.wait_until_ready().await?;
     let api = town.apis().swap_remove(0);
@@ -59,7 +70,8 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
     let histories = timelines::read(&api, &accepted).await?;
     let lines = ledger::read(&town.ledger()).context("reading the ledger")?;
     let left_behind = report::processes_left(&town.ledger());
-    let verdict = verdict::of(&accepted, &histories, &lines, &faults, left_behind);
+    let mut verdict = verdict::of(&accepted, &histories, &lines, &faults, left_behind);
+    verdict.busy = busy;
     report::print(&verdict, seed);
     Ok(if verdict.is_clean() {
         ExitCode::SUCCESS
@@ -69,11 +81,13 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
 }
 
 /// One fault after the other.
-async fn hurt(town: &mut Town, time: Duration, seed: u64) -> Result<Vec<Injected>> {
+async fn hurt(town: &mut Town, options: &Options, seed: u64) -> Result<Vec<Injected>> {
+    let time = Duration::from_secs_f64(options.minutes * 60.0);
     let (began, mut random) = (Instant::now(), Random::new(seed ^ 0xFA17));
     let mut faults = Vec::new();
     let mut refused = 0;
-    for cell in Order::new(seed) {
+    let cells = || Order::new(seed).filter(|cell| cell.to_string().contains(&options.only));
+    for cell in cells() {
         if began.elapsed() >= time {
             break;
         }

@@ -19,6 +19,9 @@ pub(crate) struct Step {
     pub(crate) to: String,
     pub(crate) attempt: u64,
     pub(crate) node: String,
+    /// When, in milliseconds since the epoch.
+    pub(crate) at: i64,
+    pub(crate) reason: String,
 }
 
 /// The timelines by task; one that the town does not know has none.
@@ -58,5 +61,7 @@ fn step(item: &Value) -> Step {
         to: text("to"),
         attempt: item["attempt"].as_u64().unwrap_or(0),
         node: text("node"),
+        at: text("at").parse().map_or(0, jiff::Timestamp::as_millisecond),
+        reason: text("reason"),
     }
 }

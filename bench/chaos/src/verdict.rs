@@ -35,8 +35,14 @@ pub(crate) struct Verdict {
     pub(crate) rows: BTreeMap<Option<Cell>, Row>,
     /// Each bad task, in words.
     pub(crate) bad: Vec<String>,
+    /// Each slow recovery of what a hurt executor ran.
+    pub(crate) slow: Vec<String>,
     /// Processes of ended runs that still live.
     pub(crate) left_behind: usize,
+    /// The longest that a task was due and did not run.
+    pub(crate) longest_wait_ms: i64,
+    /// The machine had far more to do than it can: times are not judged.
+    pub(crate) busy: bool,
     /// Runs that the ledger saw.
     pub(crate) runs: usize,
 }
@@ -77,19 +83,56 @@ impl Verdict {
         sum.faults > 0
             && sum.tasks > 0
             && sum.lost + sum.stuck + sum.double + sum.wrong + self.left_behind == 0
-            && self.recovery_after_kill() <= Self::recovery_bound()
+            && (self.recovery_after_kill() <= Self::recovery_bound() || self.busy)
+    }
+
+    /// The longest time that a task was due and did not run (I5).
+    fn tell_longest_wait(
+        &mut self,
+        histories: &HashMap<String, Vec<Step>>,
+        runs: &HashMap<String, Vec<Run>>,
+    ) {
+        let wait = |steps: &[Step]| {
+            let waits = steps
+                .windows(2)
+                .filter(|pair| pair[0].to == "pending" && pair[1].to == "running");
+            waits.map(|pair| pair[1].at - pair[0].at).max().unwrap_or(0)
+        };
+        if let Some((id, steps)) = histories.iter().max_by_key(|(_, steps)| wait(steps)) {
+            let runs = runs.get(id).map_or(&[][..], Vec::as_slice);
+            self.longest_wait_ms = wait(steps);
+            self.slow.push(format!(
+                "the longest wait of a task that was due: {} ms: {}",
+                wait(steps),
+                told(id, steps, runs)
+            ));
+        }
     }
 
     fn blame(&mut self, what: &str, id: &str, steps: &[Step], runs: &[Run]) {
         if self.bad.len() < SHOWN_MAX {
-            let steps: Vec<_> = steps
-                .iter()
-                .map(|step| format!("{}@{}/{}", step.to, step.node, step.attempt))
-                .collect();
-            self.bad
-                .push(format!("{what}: {id}: {} | ledger {runs:?}", steps.join(" ")));
+            self.bad.push(format!("{what}: {}", told(id, steps, runs)));
         }
     }
+}
+
+fn told(id: &str, steps: &[Step], runs: &[Run]) -> String {
+    let step = |step: &Step| {
+        format!(
+            "{} {} {}/{} {}",
+            step.at, step.to, step.node, step.attempt, step.reason
+        )
+    };
+    let steps: Vec<_> = steps.iter().map(step).collect();
+    let runs: Vec<_> = runs
+        .iter()
+        .map(|run| format!("{:?} to {:?}", run.begin, run.last))
+        .collect();
+    format!(
+        "{id}:\n    {}\n    ledger: {}",
+        steps.join("\n    "),
+        runs.join(", ")
+    )
 }
 
 /// One run as the ledger saw it.
@@ -118,7 +161,14 @@ pub(crate) fn of(
         ..Verdict::default()
     };
     for fault in faults {
-        let recovery = recovery(fault, histories, &runs, lines);
+        let (recovery, slowest) = recovery(fault, histories, &runs, lines);
+        if recovery > Verdict::recovery_bound() && fault.executor.is_some() && verdict.slow.len() < SHOWN_MAX
+        {
+            verdict.slow.push(format!(
+                "{} at {:?} took {recovery:?}: {slowest}",
+                fault.cell, fault.began
+            ));
+        }
         let row = verdict.rows.entry(Some(fault.cell)).or_default();
         row.faults += 1;
         row.refused += fault.refused;
@@ -146,6 +196,7 @@ pub(crate) fn of(
         let what = fault.map(|bad| format!("{bad:?}")).unwrap_or_default();
         verdict.blame(&what, &one.id, steps, runs);
     }
+    verdict.tell_longest_wait(histories, &runs);
     verdict
 }
 
@@ -214,11 +265,12 @@ fn recovery(
     histories: &HashMap<String, Vec<Step>>,
     runs: &HashMap<String, Vec<Run>>,
     lines: &[Line],
-) -> Duration {
+) -> (Duration, String) {
     let Some(executor) = &fault.executor else {
-        return longest_silence(fault, lines);
+        return (longest_silence(fault, lines), String::new());
     };
     let mut longest = Duration::ZERO;
+    let mut slowest = String::new();
     for (task, steps) in histories {
         let here = |run: &&Run| {
             steps.iter().any(|step| {
@@ -229,10 +281,13 @@ fn recovery(
         let before = runs.iter().rfind(|run| run.begin <= fault.began);
         let next = runs.iter().find(|run| run.begin > fault.began);
         if let (Some(_), Some(next)) = (before.filter(|run| !run.ended).filter(here), next) {
-            longest = longest.max(next.begin - fault.began);
+            if next.begin - fault.began > longest {
+                longest = next.begin - fault.began;
+                slowest = told(task, steps, runs);
+            }
         }
     }
-    longest
+    (longest, slowest)
 }
 
 fn longest_silence(fault: &Injected, lines: &[Line]) -> Duration {
@@ -259,6 +314,8 @@ mod tests {
             to: to.into(),
             attempt,
             node: node.into(),
+            at: 0,
+            reason: String::new(),
         }
     }
 
