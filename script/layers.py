@@ -31,7 +31,7 @@ ROWS = [
     ["gengfu-role"],
     ["gengfu-scheduler", "gengfu-dispatcher", "gengfu-executor", "gengfu-recorder", "gengfu-gateway"],
     ["gengfu"],
-    ["gengfu-integration-tests", "gengfu-example-custom-handler", "gengfu-example-airports"],
+    ["gengfu-integration-tests", "gengfu-simulation", "gengfu-example-custom-handler", "gengfu-example-airports"],
     ["gengfu-bench", "gengfu-chaos"],
 ]
 ROW = {name: index for index, row in enumerate(ROWS) for name in row}

@@ -1,10 +1,15 @@
 //! Admission with an answer: a request to whichever dispatcher is free.
 
-use async_nats::{Client, RequestErrorKind, Subject, Subscriber};
+use async_nats::{RequestErrorKind, Subject};
 use futures::StreamExt;
 use proto::{AdmitOutcome, AdmitReply, AdmitRequest, AdmitResult, Message};
 
-use crate::{Bus, Error, counts::count, subjects};
+use crate::{
+    Bus, Error,
+    client::{Client, Subscriber},
+    counts::count,
+    subjects,
+};
 
 /// Dispatchers share the requests.
 const QUEUE_GROUP: &str = "dispatchers";

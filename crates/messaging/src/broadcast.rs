@@ -2,12 +2,11 @@
 
 use std::marker::PhantomData;
 
-use async_nats::Subscriber;
 use domain::TaskId;
 use futures::StreamExt;
 use proto::{Message, Nudge, SlotReport, nudge::About};
 
-use crate::{Bus, Error, counts::count, subjects};
+use crate::{Bus, Error, client::Subscriber, counts::count, subjects};
 
 /// Messages of one kind, from now on and after every reconnect.
 #[derive(Debug)]

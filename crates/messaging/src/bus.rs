@@ -1,13 +1,19 @@
 //! The connection: made lazily, kept for ever, with its streams in order.
 
-use std::{sync::Arc, sync::atomic::Ordering::Relaxed, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use async_nats::{Client, ConnectOptions, ServerAddr, connection, jetstream};
+use async_nats::{ConnectOptions, ServerAddr, connection, jetstream};
 use tokio::task::JoinHandle;
 
 use crate::{
-    Config, Counts, Error, Publisher, State, counts::Counters, error::SharedError, jitter, link::Link,
-    server, streams, window::Window,
+    Config, Counts, Error, Publisher, State,
+    client::{self, Client, JetStream},
+    counts::Counters,
+    error::SharedError,
+    jitter,
+    link::Link,
+    server, streams,
+    window::Window,
 };
 
 /// How often the state is compared with the client's, in case one of its events was missed.
@@ -30,7 +36,7 @@ pub struct Bus {
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) client: Client,
-    pub(crate) js: jetstream::Context,
+    pub(crate) js: JetStream,
     pub(crate) config: Config,
     pub(crate) link: Arc<Link>,
     pub(crate) counters: Counters,
@@ -58,6 +64,11 @@ impl Bus {
         let client = open(&config, &link).await?;
         let mut js = jetstream::new(client.clone());
         js.set_timeout(config.request_timeout);
+        let (client, js) = client::real(client, js);
+        Ok(Self::over(client, js, config, link))
+    }
+
+    pub(crate) fn over(client: Client, js: JetStream, config: Config, link: Arc<Link>) -> Self {
         let window = Window::new(&client, config.window, config.window_bytes);
         let core = Arc::new(Core {
             client,
@@ -71,10 +82,10 @@ impl Bus {
             tokio::spawn(tend(Arc::clone(&core))),
             tokio::spawn(crate::window::settle_acks(Arc::clone(&core))),
         ];
-        Ok(Self {
+        Self {
             core,
             _tasks: Arc::new(Tasks(tasks)),
-        })
+        }
     }
 
     /// Whether messages pass right now.
@@ -124,9 +135,7 @@ impl Bus {
     /// What passed so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        self.core
-            .counters
-            .read(self.core.client.statistics().connects.load(Relaxed))
+        self.core.counters.read(client::connects(&self.core.client))
     }
 
     /// Publishes over this connection.
@@ -151,7 +160,7 @@ impl Bus {
     }
 }
 
-async fn open(config: &Config, link: &Arc<Link>) -> Result<Client, Error> {
+async fn open(config: &Config, link: &Arc<Link>) -> Result<async_nats::Client, Error> {
     let servers: Vec<ServerAddr> = config
         .url
         .split(',')
@@ -204,6 +213,7 @@ async fn tend(core: Arc<Core>) {
         };
         seen.log(&core.link.snapshot().state);
         tokio::select! {
+            biased;
             () = core.link.wake.notified() => tokio::time::sleep(CHECKS_APART.min(wait)).await,
             () = tokio::time::sleep(wait) => {}
         }
@@ -226,7 +236,7 @@ struct Seen {
 impl Seen {
     /// Carries the client's state over to the link. True where the connection is a new one.
     fn look(&mut self, core: &Core) -> bool {
-        let connects = core.client.statistics().connects.load(Relaxed);
+        let connects = client::connects(&core.client);
         let connected = core.client.connection_state() == connection::State::Connected;
         let fresh = connected && connects != self.connects;
         if fresh {
@@ -246,11 +256,12 @@ impl Seen {
         tokio::pin!(checks);
         loop {
             tokio::select! {
+                biased;
                 checked = &mut checks => return Some(checked),
                 () = core.link.wake.notified() => {}
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
-            let connects = core.client.statistics().connects.load(Relaxed);
+            let connects = client::connects(&core.client);
             let connected = core.client.connection_state() == connection::State::Connected;
             if !connected || connects != self.connects {
                 return None;

@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
-use async_nats::{Client, Message, StatusCode, Subject, Subscriber};
+use async_nats::{Message, StatusCode, Subject};
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt};
 
-use crate::{Delivery, Error, bus::Core};
+use crate::{
+    Delivery, Error,
+    bus::Core,
+    client::{Client, Subscriber},
+};
 
 #[derive(Debug)]
 pub(crate) struct Inbox {

@@ -10,6 +10,7 @@ mod admit;
 mod announce;
 mod broadcast;
 mod bus;
+mod client;
 mod config;
 mod consumer;
 mod counts;
@@ -21,6 +22,8 @@ mod feed;
 mod inbox;
 mod jitter;
 mod link;
+#[cfg(feature = "memory")]
+pub mod memory;
 mod publish;
 mod pull;
 mod ready;

@@ -8,7 +8,7 @@ use async_nats::jetstream::{
     stream::{Config as Stream, DiscardPolicy, Info, RetentionPolicy, StorageType},
 };
 
-use crate::{Config, Error};
+use crate::{Config, Error, client::JetStream};
 
 /// Submissions that wait to be admitted.
 pub const SUBMIT: &str = "GENGFU_SUBMIT";
@@ -23,7 +23,12 @@ pub const EVENTS: &str = "GENGFU_EVENTS";
 ///
 /// Returns when the events stream was created, in milliseconds since the epoch: a reader whose position is older
 /// than that has a position in a stream that is gone.
-pub(crate) async fn ensure(js: &Context, config: &Config) -> Result<i64, Error> {
+pub(crate) async fn ensure(js: &JetStream, config: &Config) -> Result<i64, Error> {
+    #[cfg(feature = "memory")]
+    let js = match js {
+        JetStream::Nats(js) => js,
+        JetStream::Memory(wire) => return Ok(wire.streams_created_ms()),
+    };
     let mut created_ms = 0;
     for want in wanted(config) {
         let info = ensure_one(js, &want).await?;

@@ -7,12 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use async_nats::{Client, Message, StatusCode, Subject};
+use async_nats::{Message, StatusCode, Subject};
 use futures::StreamExt;
 use serde::Deserialize;
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::{Ack, Error, bus::Core, counts::count};
+use crate::{Ack, Error, bus::Core, client::Client, counts::count};
 
 /// How often unanswered publishes are looked for.
 const SWEEP_EVERY: Duration = Duration::from_millis(250);
@@ -220,11 +220,13 @@ pub(crate) async fn settle_acks(core: Arc<Core>) {
         };
         loop {
             tokio::select! {
+                // In an order, so that a simulation replays; the rare one first.
+                biased;
+                _ = sweep.tick() => core.window.expire(&core),
                 ack = acks.next() => match ack {
                     Some(ack) => settle_one(&core, &ack),
                     None => break,
                 },
-                _ = sweep.tick() => core.window.expire(&core),
             }
         }
     }

@@ -53,7 +53,11 @@ pub(crate) fn start(
         let how = run(&executor, &task, payload, &context, &stopper).await;
         // The next run may begin while this end is told; what waits to be told is bounded, then slots wait too.
         let telling = Arc::clone(&executor.telling).acquire_owned().await.ok();
-        drop(permit);
+        if executor.forgets_slots() {
+            permit.forget();
+        } else {
+            drop(permit);
+        }
         ends.send(End {
             partition,
             task,

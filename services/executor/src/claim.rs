@@ -47,13 +47,22 @@ async fn claim(
             "a hint names tasks of another partition"
         );
     }
+    if executor.acks_first() {
+        ack(&messages).await;
+    }
     let (mine, rest) = ids.split_at(permits.len().min(ids.len()));
     let handed_back = hand_back(&executor, partition, rest);
     let claimed = claim_all(&executor, partition, mine, tier, permits, &ends);
     let (claimed, ()) = tokio::join!(claimed, handed_back);
     executor.counts.take(ids.len());
     // No answer from the store, no ack: the hint then comes again.
-    for message in messages.iter().filter(|_| claimed) {
+    if claimed {
+        ack(&messages).await;
+    }
+}
+
+async fn ack(messages: &[WorkMessage]) {
+    for message in messages {
         if let Err(error) = message.ack().await {
             tracing::debug!(%error, "a hint could not be acked");
         }

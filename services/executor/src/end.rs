@@ -71,6 +71,12 @@ impl Lanes {
         let mut ended = Vec::new();
         loop {
             tokio::select! {
+                // In an order, so that a simulation replays. Calls are few, so that what ended waits for none of them.
+                biased;
+                Some(call) = self.calls.join_next_with_id() => {
+                    let id = call.map_or_else(|error| error.id(), |(id, ())| id);
+                    self.busy.remove(&id);
+                }
                 count = receiver.recv_many(&mut ended, 256) => {
                     if count == 0 {
                         break;
@@ -78,10 +84,6 @@ impl Lanes {
                     for end in ended.drain(..) {
                         self.waiting.entry(end.partition).or_default().push(end);
                     }
-                }
-                Some(call) = self.calls.join_next_with_id() => {
-                    let id = call.map_or_else(|error| error.id(), |(id, ())| id);
-                    self.busy.remove(&id);
                 }
             }
             self.call(&executor);

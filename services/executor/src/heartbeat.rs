@@ -34,11 +34,21 @@ pub(crate) fn start(executor: &Arc<Executor>) -> Result<Heartbeats, String> {
     Ok(Heartbeats(stop))
 }
 
+/// The same on the runtime of the caller.
+#[cfg(feature = "simulation")]
+pub(crate) fn beside(executor: &Arc<Executor>) -> Heartbeats {
+    let stop = Shutdown::new();
+    let (executor, stopped) = (Arc::clone(executor), stop.clone());
+    tokio::spawn(async move { stopped.or_stop(beat_for_ever(&executor)).await });
+    Heartbeats(stop)
+}
+
 async fn beat_for_ever(executor: &Executor) {
     let store = open(executor).await;
     let period = executor.config.lease / 3;
     loop {
         tokio::select! {
+            biased;
             () = tokio::time::sleep(period) => {}
             () = executor.runs.nudged.notified() => {}
         }

@@ -12,6 +12,7 @@ mod claim;
 mod drain;
 mod end;
 mod heartbeat;
+mod mutation;
 mod process;
 mod pull;
 mod report;
@@ -31,6 +32,8 @@ use tokio::{sync::Semaphore, time::Instant};
 use crate::runs::Runs;
 
 pub use build::Handlers;
+#[cfg(feature = "simulation")]
+pub use mutation::Mutation;
 pub use process::{main, work};
 
 /// A run is ended so much of the lease before its end, a sixth, where no heartbeat was answered: what it started is
@@ -88,6 +91,8 @@ struct Executor {
     telling: Arc<Semaphore>,
     runs: Runs,
     counts: report::Counts,
+    #[cfg(feature = "simulation")]
+    mutation: Option<Mutation>,
 }
 
 impl Executor {
@@ -106,22 +111,55 @@ impl Executor {
 /// # Errors
 /// When the pool has no valid name, or the heartbeats get no thread.
 pub async fn run(config: Config, parts: Parts, shutdown: Shutdown) -> Result<(), String> {
-    let puller = parts.bus.work(&config.pool).map_err(|error| error.to_string())?;
-    let executor = Arc::new(Executor {
-        origin: Origin {
-            actor: "executor".into(),
-            node: config.node.clone(),
-            reason: String::new(),
-        },
-        slots: Arc::new(Semaphore::new(config.concurrency as usize)),
-        telling: Arc::new(Semaphore::new(config.concurrency as usize)),
-        runs: Runs::default(),
-        counts: report::Counts::default(),
-        config,
-        parts,
-    });
+    let executor = Executor::new(config, parts);
+    work_until(Arc::new(executor), heartbeat::start, shutdown).await
+}
+
+/// The same in a simulation: the heartbeats share its one runtime, whose time is made.
+///
+/// # Errors
+/// When the pool has no valid name.
+#[cfg(feature = "simulation")]
+pub async fn simulate(
+    config: Config,
+    parts: Parts,
+    mutation: Option<Mutation>,
+    shutdown: Shutdown,
+) -> Result<(), String> {
+    let mut executor = Executor::new(config, parts);
+    executor.mutation = mutation;
+    work_until(Arc::new(executor), |it| Ok(heartbeat::beside(it)), shutdown).await
+}
+
+impl Executor {
+    fn new(config: Config, parts: Parts) -> Self {
+        Self {
+            origin: Origin {
+                actor: "executor".into(),
+                node: config.node.clone(),
+                reason: String::new(),
+            },
+            slots: Arc::new(Semaphore::new(config.concurrency as usize)),
+            telling: Arc::new(Semaphore::new(config.concurrency as usize)),
+            runs: Runs::default(),
+            counts: report::Counts::default(),
+            config,
+            parts,
+            #[cfg(feature = "simulation")]
+            mutation: None,
+        }
+    }
+}
+
+async fn work_until(
+    executor: Arc<Executor>,
+    heartbeats: impl FnOnce(&Arc<Executor>) -> Result<heartbeat::Heartbeats, String>,
+    shutdown: Shutdown,
+) -> Result<(), String> {
+    let pool = &executor.config.pool;
+    let puller = executor.parts.bus.work(pool).map_err(|error| error.to_string())?;
     let ends = end::start(Arc::clone(&executor));
-    let heartbeats = heartbeat::start(&executor)?;
+    let heartbeats = heartbeats(&executor)?;
     let mut tasks = Tasks::new(shutdown.clone());
     tasks.spawn(
         "pull",

@@ -39,6 +39,12 @@ pub(super) async fn publish_all(
     let mut queued = Vec::new();
     while open || !outstanding.is_empty() {
         tokio::select! {
+            // In an order, so that a simulation replays; what is outstanding is bounded, so that it holds nothing up.
+            biased;
+            Some(sent) = outstanding.next() => {
+                // It fails only where the loop that removes is gone, at the end of the runtime.
+                if let Ok(done) = sent { let _ = acked.send(done).await; }
+            }
             taken = waiting.recv_many(&mut queued, GATHER_MAX), if open && outstanding.len() < OUTSTANDING_MAX => {
                 open = taken > 0;
                 if open && taken < GATHER_MAX {
@@ -51,10 +57,6 @@ pub(super) async fn publish_all(
                     let sent = send(&publisher, parcel, places, &room).await;
                     outstanding.push(sent);
                 }
-            }
-            Some(sent) = outstanding.next() => {
-                // It fails only where the loop that removes is gone, at the end of the runtime.
-                if let Ok(done) = sent { let _ = acked.send(done).await; }
             }
         }
     }

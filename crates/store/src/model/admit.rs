@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::{DISPATCH_LEASE_MS, ErrorClass, Millis, Status, Task, TaskId, Tier, TimelineItem};
+use domain::{ErrorClass, Millis, Status, Task, TaskId, Tier, TimelineItem};
 
 use super::shard::{Kept, Place, Record, Shard, event_of};
 use crate::{Admitted, Error, Hint, NewTask, Origin};
@@ -134,7 +134,7 @@ impl Shard {
         let idle = *idle.entry(at).or_insert_with(|| line.is_idle());
         let alone = idle && !line.has(&new.task_type) && !self.paused.contains(&new.task_type);
         if new.direct && alone {
-            self.enter(id, Place::Dispatched(self.now + DISPATCH_LEASE_MS));
+            self.enter(id, Place::Dispatched(self.now + self.dispatch_lease_ms));
             return Hint::Work;
         }
         if self.enter(id, Place::Queue(due)) {

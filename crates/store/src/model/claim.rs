@@ -1,6 +1,6 @@
 //! claim: dispatched tasks become one executor's, each under a lease with a new fencing token (I3, I4).
 
-use domain::{DISPATCH_LEASE_MS, Event, Rejection, Status, Token};
+use domain::{Event, Rejection, Status, Token};
 
 use super::shard::{Place, Shard};
 use crate::{Claim, ClaimItem, Claimed, Origin};
@@ -36,7 +36,7 @@ impl Shard {
         let event = Event::Claim {
             token,
             executor_id: claim.executor_id.clone(),
-            dispatched_at: until - DISPATCH_LEASE_MS,
+            dispatched_at: until - self.dispatch_lease_ms,
             effective_tier: item.effective_tier,
         };
         let (status, _) = self.apply(item.id, &event, origin, claim.lease_ms)?;

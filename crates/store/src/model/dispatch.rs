@@ -1,6 +1,6 @@
 //! dispatch and undispatch: out of the queue and back. No transition, no event.
 
-use domain::{DISPATCH_LEASE_MS, TaskId};
+use domain::TaskId;
 
 use super::shard::{Place, Shard};
 use crate::{BATCH_MAX, Dispatch, Dispatched, Released};
@@ -8,7 +8,7 @@ use crate::{BATCH_MAX, Dispatch, Dispatched, Released};
 impl Shard {
     pub(super) fn dispatch(&mut self, ask: &Dispatch) -> Dispatched {
         let limit = ask.limit.min(BATCH_MAX);
-        let until = self.now + DISPATCH_LEASE_MS;
+        let until = self.now + self.dispatch_lease_ms;
         let line = self.lines.entry((ask.pool.clone(), ask.tier)).or_default();
         let taken = line.take(&ask.types, limit, ask.oldest);
         let mut types = line.types();

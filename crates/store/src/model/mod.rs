@@ -70,6 +70,16 @@ impl Model {
         }
     }
 
+    /// A faulty one: a task that was dispatched waits for its claim for ever.
+    #[cfg(feature = "mutations")]
+    #[must_use]
+    pub fn without_dispatch_lease(self) -> Self {
+        for shard in &mut self.state().shards {
+            shard.dispatch_lease_ms = Millis::MAX / 4;
+        }
+        self
+    }
+
     /// Its clock.
     #[must_use]
     pub const fn clock(&self) -> &Clock {

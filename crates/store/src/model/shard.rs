@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bytes::Bytes;
 use domain::{
-    Act, Event, Millis, Outcome, Partition, Rejection, Status, SubState, Task, TaskId, Tier, TimelineItem,
-    decide,
+    Act, DISPATCH_LEASE_MS, Event, Millis, Outcome, Partition, Rejection, Status, SubState, Task, TaskId,
+    Tier, TimelineItem, decide,
 };
 
 use super::nonces::Nonces;
@@ -58,6 +58,8 @@ pub(super) struct Kept {
 #[derive(Debug, Default)]
 pub(super) struct Shard {
     pub(super) partition: Partition,
+    /// How long a dispatched task waits to be claimed.
+    pub(super) dispatch_lease_ms: Millis,
     /// The store's clock at the last call; it never runs backward (I11).
     pub(super) now: Millis,
     /// (end, length) of silences in which nobody called, each longer than those after it.
@@ -100,6 +102,7 @@ impl Shard {
     pub(super) fn new(partition: Partition) -> Self {
         Self {
             partition,
+            dispatch_lease_ms: DISPATCH_LEASE_MS,
             ..Self::default()
         }
     }

@@ -1,0 +1,33 @@
+//! The client that everything here talks through: that of async-nats, and under the feature `memory` also one that
+//! needs no server.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use async_nats::jetstream;
+
+#[cfg(not(feature = "memory"))]
+pub(crate) use async_nats::{Client, Subscriber, jetstream::Context as JetStream};
+
+#[cfg(feature = "memory")]
+pub(crate) use crate::memory::{Client, JetStream, Subscriber};
+
+/// A real connection, as the types of this module.
+#[cfg(not(feature = "memory"))]
+pub(crate) const fn real(client: async_nats::Client, js: jetstream::Context) -> (Client, JetStream) {
+    (client, js)
+}
+
+#[cfg(feature = "memory")]
+pub(crate) fn real(client: async_nats::Client, js: jetstream::Context) -> (Client, JetStream) {
+    (Client::Nats(client), JetStream::Nats(Box::new(js)))
+}
+
+/// How often it connected.
+pub(crate) fn connects(client: &Client) -> u64 {
+    #[cfg(feature = "memory")]
+    let client = match client {
+        Client::Nats(client) => client,
+        Client::Memory(wire) => return wire.connects(),
+    };
+    client.statistics().connects.load(Relaxed)
+}
