@@ -280,11 +280,11 @@ fn recovery(
         let runs = runs.get(task).map_or(&[][..], Vec::as_slice);
         let before = runs.iter().rfind(|run| run.begin <= fault.began);
         let next = runs.iter().find(|run| run.begin > fault.began);
-        if let (Some(_), Some(next)) = (before.filter(|run| !run.ended).filter(here), next) {
-            if next.begin - fault.began > longest {
-                longest = next.begin - fault.began;
-                slowest = told(task, steps, runs);
-            }
+        if let (Some(_), Some(next)) = (before.filter(|run| !run.ended).filter(here), next)
+            && next.begin - fault.began > longest
+        {
+            longest = next.begin - fault.began;
+            slowest = told(task, steps, runs);
         }
     }
     (longest, slowest)
