@@ -12,7 +12,7 @@ use axum::{
 };
 use utoipa::OpenApi;
 
-use crate::{batches, body::json, gate::Entrance, refusal::Refusal, schedules, stats, tasks, types};
+use crate::{batches, body::json, foreign, gate::Entrance, refusal::Refusal, schedules, stats, tasks, types};
 
 /// Longest time until an answer begins.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -54,11 +54,14 @@ pub(crate) fn router(entrance: Entrance) -> Router {
         )
         .fallback(|request: Request| async move { Refusal::missing("path", request.uri().path().to_owned()) })
         .method_not_allowed_fallback(|| async { Refusal::method() })
-        .layer(middleware::from_fn(in_time))
+        .layer(middleware::from_fn(answer))
         .with_state(entrance)
 }
 
-async fn in_time(request: Request, next: Next) -> Response {
+async fn answer(request: Request, next: Next) -> Response {
+    if let Some(refusal) = foreign::refusal(request.headers()) {
+        return refusal.into_response();
+    }
     match tokio::time::timeout(ANSWER_TIMEOUT, next.run(request)).await {
         Ok(response) => problem_kind(response),
         Err(_) => Refusal::unavailable("the answer took too long").into_response(),

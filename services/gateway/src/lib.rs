@@ -10,6 +10,7 @@ mod api;
 mod batches;
 mod body;
 mod credit;
+mod foreign;
 mod gate;
 mod page;
 mod play;

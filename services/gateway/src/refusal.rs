@@ -83,6 +83,14 @@ impl Refusal {
         refusal
     }
 
+    /// 403: it did not come from where requests may come from.
+    pub(crate) fn foreign(field: &str, reason: &str, remedy: &str) -> Self {
+        let problem = Problem::new(field, reason, remedy);
+        let mut refusal = Self::new(StatusCode::FORBIDDEN, "Forbidden", problem.to_string());
+        refusal.errors = vec![problem];
+        refusal
+    }
+
     /// 404: there is none.
     pub(crate) fn missing(what: &str, name: impl std::fmt::Display) -> Self {
         Self::new(

@@ -4,6 +4,10 @@ use gengfu_gateway::{Error, Gateway};
 use gengfu_integration_tests::Api;
 use runtime::Shutdown;
 use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
 use crate::town::{Town, config, parts, problems};
 
@@ -61,4 +65,24 @@ async fn without_nats_tasks_are_accepted_and_readyz_says_what_is_away() {
     let described = town.get("/api/openapi.json").await.json();
     assert!(described["openapi"].as_str().unwrap().starts_with("3.1"));
     assert!(town.address.ip().is_loopback());
+}
+
+#[tokio::test]
+async fn what_a_foreign_page_made_a_browser_send_is_refused() {
+    let town = Town::start().await;
+    for (headers, status) in [
+        ("Host: evil.example", "403"),
+        ("Host: localhost\r\nOrigin: http://evil.example", "403"),
+        ("Host: localhost", "200"),
+    ] {
+        let mut stream = TcpStream::connect(town.address).await.unwrap();
+        let request = format!("GET /api/v1/types HTTP/1.1\r\n{headers}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{headers}: {answer}"
+        );
+    }
 }
