@@ -1,17 +1,21 @@
 //! What every handler works with.
 
-use std::sync::{Arc, OnceLock};
+use std::{sync::Arc, time::Duration};
 
 use admission::{Limits, TypeTable, Types};
 use axum::{extract::FromRequestParts, http::request::Parts};
 use messaging::{Announcer, Bus, Publisher};
+use runtime::Health;
 use store::{Origin, PlanStore};
 use telemetry::Metrics;
+use tokio::sync::SetOnce;
 
 use crate::{body::Room, credit::Credit, refusal::Refusal};
 
 /// The header that says who acts.
 const ACTOR: &str = "gengfu-actor";
+/// Longest time from the store's first answer, when `/readyz` says that all is well, to a gate.
+const SOON: Duration = Duration::from_secs(1);
 /// Longest name of an actor, in bytes.
 const ACTOR_BYTES: usize = 100;
 
@@ -32,7 +36,8 @@ pub(crate) struct Gate {
 /// The gate as soon as there is one: the API answers before the store does. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Entrance {
-    pub(crate) gate: Arc<OnceLock<Gate>>,
+    pub(crate) gate: Arc<SetOnce<Gate>>,
+    pub(crate) health: Health,
     /// What all bodies that are worked on may take.
     pub(crate) room: Room,
 }
@@ -41,8 +46,16 @@ impl FromRequestParts<Entrance> for Gate {
     type Rejection = Refusal;
 
     async fn from_request_parts(_: &mut Parts, entrance: &Entrance) -> Result<Self, Refusal> {
-        let waiting = || Refusal::unavailable("the store does not answer yet; see /readyz");
-        entrance.gate.get().cloned().ok_or_else(waiting)
+        if let Some(gate) = entrance.gate.get() {
+            return Ok(gate.clone());
+        }
+        // Who was told that all is well finds the gate open.
+        if entrance.health.is_ready()
+            && let Ok(gate) = tokio::time::timeout(SOON, entrance.gate.wait()).await
+        {
+            return Ok(gate.clone());
+        }
+        Err(Refusal::unavailable("the store does not answer yet; see /readyz"))
     }
 }
 

@@ -86,7 +86,10 @@ impl Gateway {
     pub async fn bind(config: &Config, parts: Parts) -> Result<Self, Error> {
         check(config)?;
         let listen = config.listen_or(LISTEN_DEFAULT);
-        let entrance = Entrance::default();
+        let entrance = Entrance {
+            health: parts.health.clone(),
+            ..Entrance::default()
+        };
         let metrics = parts.metrics.clone();
         // Not ready from the start, not only once the loops run.
         let _ = (parts.health.dependency("redis"), parts.health.dependency("nats"));

@@ -1,15 +1,18 @@
 //! Starting, waiting, and stopping.
 
+use std::sync::Arc;
+
 use gengfu_gateway::{Error, Gateway};
 use gengfu_integration_tests::Api;
 use runtime::Shutdown;
 use serde_json::json;
+use store::{Clock, Model};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
 
-use crate::town::{Town, config, parts, problems};
+use crate::town::{PARTITIONS, Town, config, parts, problems};
 
 #[tokio::test]
 async fn another_address_than_loopback_is_refused_in_one_sentence() {
@@ -48,6 +51,32 @@ async fn without_a_store_the_api_answers_503_and_the_process_lives() {
     shutdown.trigger();
     running.await.unwrap().unwrap();
     assert!(api.get("/livez").await.is_err());
+}
+
+#[tokio::test]
+async fn who_was_told_that_all_is_well_finds_the_gate_open() {
+    let parts = parts("nats://127.0.0.1:1").await;
+    let health = parts.health.clone();
+    let gateway = Gateway::bind(&config(), parts).await.unwrap();
+    let api = Api::new(&format!("http://{}", gateway.address()));
+    // The store has answered, and the gateway has not come to it yet.
+    health.dependency("redis").ready();
+    health.dependency("nats").ready();
+    let (sender, opened) = tokio::sync::oneshot::channel::<Arc<dyn store::PlanStore>>();
+    let shutdown = Shutdown::new();
+    let running = tokio::spawn(gateway.run(async { opened.await.ok() }, shutdown.clone()));
+    let asked = tokio::spawn({
+        let api = api.clone();
+        async move { api.get("/api/v1/types").await.unwrap() }
+    });
+    for _ in 0..5 {
+        assert!(api.is_ready().await);
+    }
+    let store = Model::new(PARTITIONS, Clock::real());
+    assert!(sender.send(Arc::new(store)).is_ok());
+    assert_eq!(asked.await.unwrap().status, 200);
+    shutdown.trigger();
+    running.await.unwrap().unwrap();
 }
 
 #[tokio::test]
