@@ -142,14 +142,14 @@ impl Absence {
                 text: "planned instants have no record, neither fired nor skipped nor missed".into(),
             });
         }
-        if let Some(next) = next {
-            let check = Check {
-                after,
-                suspect: false,
-                ..check
-            };
-            self.keep(name, next.max(now + LOOK_EVERY_MS), check);
-        }
+        // One that has no instant any more is kept too: met anew, its last ones would be told of again.
+        let next = next.unwrap_or(now + ms(town.config.absence_grace) + MARGIN_MS);
+        let check = Check {
+            after,
+            suspect: false,
+            ..check
+        };
+        self.keep(name, next.max(now + LOOK_EVERY_MS), check);
         Ok(())
     }
 }
