@@ -197,6 +197,11 @@ impl Gengfu {
         self.process.signal(Signal::SIGCONT);
     }
 
+    /// Lets it go on from a fault point that holds (SIGUSR1).
+    pub fn go_on(&self) {
+        self.process.signal(Signal::SIGUSR1);
+    }
+
     /// Asks it to drain and end (SIGTERM).
     ///
     /// # Errors

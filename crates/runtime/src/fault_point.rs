@@ -13,11 +13,13 @@
 //! checks that. A new point stands in [`POINTS`] and in one call of [`reach`].
 
 /// Every point, in the order in which a task passes them.
-pub const POINTS: [&str; 3] = [
-    // The scheduler, around the script that writes trigger records, cursors and tasks, and before the ready hints.
+pub const POINTS: [&str; 4] = [
+    // The scheduler, around the script that writes trigger records, cursors and tasks.
     "fire.before_script",
     "fire.after_script",
-    "fire.before_hint",
+    // The scheduler, around each ready hint: of a fire, a release or a reclaim.
+    "hint.before_send",
+    "hint.after_send",
 ];
 
 /// Every duty that can be switched off.
@@ -181,7 +183,7 @@ mod tests {
 
     #[test]
     fn faults_are_read_with_their_passes() {
-        let faults = parse("kill:fire.before_script@3, hold:fire.before_hint,off:fire").unwrap();
+        let faults = parse("kill:fire.before_script@3, hold:hint.before_send,off:fire").unwrap();
         let read: Vec<_> = faults
             .iter()
             .map(|fault| (fault.act, fault.place.as_str(), fault.pass))
@@ -190,7 +192,7 @@ mod tests {
             read,
             [
                 (Act::Kill, "fire.before_script", 3),
-                (Act::Hold, "fire.before_hint", 1),
+                (Act::Hold, "hint.before_send", 1),
                 (Act::Off, "fire", 1)
             ]
         );
@@ -202,9 +204,9 @@ mod tests {
         for wrong in [
             "fire.off",
             "kill:fire",
-            "off:fire.before_hint",
-            "hold:fire.before_hint@0",
-            "kill:fire.before_hint@x",
+            "off:hint.before_send",
+            "hold:hint.before_send@0",
+            "kill:hint.before_send@x",
             "off:fire@2",
             "stop:fire",
         ] {

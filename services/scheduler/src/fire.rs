@@ -189,7 +189,6 @@ impl Duty for Fire {
             played = self.play(town).await;
             more |= matches!(played, Ok(true));
         }
-        fault_point::reach("fire.before_hint").await;
         self.hints.send().await;
         played?;
         Ok(

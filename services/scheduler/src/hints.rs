@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use domain::{Partition, Tier};
 use messaging::Publisher;
 use proto::ReadyHint;
+use runtime::fault_point;
 
 /// Hints that are kept while NATS is away; what comes on top is left to the dispatchers' own looks.
 const OWED_MAX: usize = 1_024;
@@ -47,8 +48,9 @@ impl Hints {
                 tier: tier as u32,
                 task_type,
             };
+            fault_point::reach("hint.before_send").await;
             match self.publisher.publish_ready(&hint).await {
-                Ok(()) => {}
+                Ok(()) => fault_point::reach("hint.after_send").await,
                 Err(error) if error.is_retryable() => {
                     self.owed.insert((hint.pool, tier, hint.task_type));
                     return;
