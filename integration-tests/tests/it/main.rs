@@ -12,6 +12,7 @@ mod harness;
 mod kills;
 mod schedule_cli;
 mod schedules;
+mod scheduling;
 mod spans;
 mod tls;
 mod town;
