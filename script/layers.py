@@ -26,6 +26,7 @@ ROWS = [
     ["gengfu-rows"],
     ["gengfu-store-redis"],
     ["gengfu-messaging"],
+    ["gengfu-audit"],
     ["gengfu-handler"],
     ["gengfu-handlers"],
     ["gengfu-role"],

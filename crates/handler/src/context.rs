@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{Millis, TaskId};
 
-use crate::{LeaseTerm, Output, StopSignal};
+use crate::{LeaseTerm, Output, Progress, StopSignal};
 
 /// The id in a [`TaskContext::for_test`]: a fixed one, so that tests may compare with it.
 const TEST_ID: [u8; 16] = *b"\x01\x92\xf0\xc1\x2d\x3e\x7a\xbc\x8d\xef\x01\x23\x45\x67\x89\xab";
@@ -21,6 +21,7 @@ pub struct TaskContext {
     traceparent: String,
     run_timeout: Duration,
     output: Output,
+    progress: Progress,
     stop: StopSignal,
     lease: LeaseTerm,
     fencing_token: String,
@@ -44,6 +45,7 @@ impl TaskContext {
             traceparent: format!("00-{trace_id:032x}-{:016x}-00", trace_id as u64 | 1),
             run_timeout: RUN_TIMEOUT_DEFAULT,
             output: Output::default(),
+            progress: Progress::default(),
             stop: StopSignal::never(),
             lease: LeaseTerm::endless(),
             fencing_token: String::new(),
@@ -104,6 +106,12 @@ impl TaskContext {
         &self.output
     }
 
+    /// Takes what the handler is about to do; `gengfu task explain` shows it.
+    #[must_use]
+    pub const fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
     /// Says when the run must end before it is done.
     #[must_use]
     pub const fn stop(&self) -> &StopSignal {
@@ -152,6 +160,12 @@ impl Builder {
     /// Where what is printed goes.
     pub fn output(mut self, output: Output) -> Self {
         self.0.output = output;
+        self
+    }
+
+    /// Where the handler says what it is about to do.
+    pub fn progress(mut self, progress: Progress) -> Self {
+        self.0.progress = progress;
         self
     }
 

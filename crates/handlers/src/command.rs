@@ -121,7 +121,14 @@ impl Command {
 impl TaskHandler for Command {
     async fn run(&self, ctx: &TaskContext, payload: Bytes) -> Result<Bytes, HandlerError> {
         let program = self.program(ctx)?;
-        let Launched { link, mut printed } = launch(&self.supervisor, ctx.output(), self.result_bytes)?;
+        let launched = launch(&self.supervisor, ctx.output(), self.result_bytes)?;
+        let Launched {
+            link,
+            mut printed,
+            pid,
+        } = launched;
+        ctx.progress().process(pid);
+        ctx.progress().phase("program");
         let Link {
             mut orders,
             mut reports,
@@ -148,6 +155,7 @@ impl TaskHandler for Command {
             report = ended(&mut reports, &mut printed) => report,
             never = steering => match never {},
         };
+        ctx.progress().process(None);
         let captured = printed.finish();
         let result = match ctx.stop().reason() {
             // Whatever a program says that was told to end, its work is not done.

@@ -2,6 +2,7 @@
 
 mod classify;
 mod client;
+mod resolve;
 mod response;
 mod sent;
 
@@ -115,11 +116,12 @@ impl Http {
             .request(self.method.clone(), self.url.clone())
             .timeout(self.timeout)
             .headers(self.header_map(ctx, &payload)?)
-            .body(sent.body(payload));
-        let answer = request
-            .send()
+            .body(sent.body(payload, ctx.progress()));
+        ctx.progress().phase("connect");
+        let answer = resolve::telling(ctx.progress(), request.send())
             .await
             .map_err(|error| classify::no_answer(error, sent.is_set()))?;
+        ctx.progress().phase("body");
         response::read(answer, &self.classes, self.result_bytes, ctx.output()).await
     }
 }

@@ -22,6 +22,23 @@ pub(crate) fn real(client: async_nats::Client, js: jetstream::Context) -> (Clien
     (Client::Nats(client), JetStream::Nats(Box::new(js)))
 }
 
+/// The real server's JetStream, for what no server in memory plays.
+///
+/// # Errors
+/// It is one in memory.
+#[cfg_attr(
+    not(feature = "memory"),
+    expect(clippy::unnecessary_wraps, reason = "in memory there is none")
+)]
+pub(crate) fn nats(js: &JetStream) -> Result<&jetstream::Context, crate::Error> {
+    #[cfg(feature = "memory")]
+    let js = match js {
+        JetStream::Nats(js) => js,
+        JetStream::Memory(_) => return Err(crate::Error::NotReady),
+    };
+    Ok(js)
+}
+
 /// How often it connected.
 pub(crate) fn connects(client: &Client) -> u64 {
     #[cfg(feature = "memory")]

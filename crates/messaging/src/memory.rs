@@ -217,14 +217,19 @@ impl Client {
         }
     }
 
-    pub(crate) async fn request(&self, subject: &str, payload: Bytes) -> Result<Message, RequestError> {
+    pub(crate) async fn request(
+        &self,
+        subject: impl Into<Subject>,
+        payload: Bytes,
+    ) -> Result<Message, RequestError> {
+        let subject = subject.into();
         let wire = match self {
-            Self::Nats(client) => return client.request(subject.to_owned(), payload).await,
+            Self::Nats(client) => return client.request(subject, payload).await,
             Self::Memory(wire) => wire,
         };
         let inbox = wire.new_inbox();
         let mut answers = wire.subscribe(inbox.clone(), None);
-        wire.publish(letter(&subject.into(), Some(&inbox.into()), None, payload));
+        wire.publish(letter(&subject, Some(&inbox.into()), None, payload));
         let answer = tokio::time::timeout(Config::default().request_timeout, answers.next()).await;
         match answer.ok().flatten().map(message) {
             Some(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {

@@ -11,6 +11,9 @@ pub const CONTROL: &str = "gengfu.control";
 /// Slot reports of all pools.
 pub const SLOTS_ALL: &str = "gengfu.slots.*";
 
+/// Questions to every process about itself.
+pub const VITALS: &str = "gengfu.vitals";
+
 /// Submissions without an answer.
 #[must_use]
 pub fn submit(tier: Tier) -> String {
@@ -48,14 +51,21 @@ pub fn slots(pool: &str) -> Result<String, Error> {
 /// Nudges to one executor. What can't stand in a subject's token is replaced by `_`.
 #[must_use]
 pub fn stop(executor_id: &str) -> String {
-    let token = executor_id.chars().map(|c| {
-        if c.is_ascii_alphanumeric() || c == '-' {
-            c
-        } else {
-            '_'
-        }
-    });
-    format!("gengfu.stop.{}", token.collect::<String>())
+    format!("gengfu.stop.{}", token(executor_id))
+}
+
+/// Questions to one executor about its runs.
+#[must_use]
+pub fn probe(executor_id: &str) -> String {
+    format!("gengfu.probe.{}", token(executor_id))
+}
+
+fn token(executor_id: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    executor_id
+        .chars()
+        .map(|c| if plain(c) { c } else { '_' })
+        .collect()
 }
 
 fn checked(pool: &str) -> Result<&str, Error> {

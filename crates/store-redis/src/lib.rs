@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod address;
+mod audit;
 mod batch;
 mod connect;
 mod control;
@@ -35,6 +36,7 @@ mod submit;
 mod sweep;
 mod sweep_plans;
 mod triggers;
+mod watch;
 mod window;
 
 pub use connect::{Config, RedisStore};

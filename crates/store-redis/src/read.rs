@@ -17,7 +17,7 @@ use crate::record::DAY_MS;
 type Counted = (Vec<(String, i64)>, u64, u64, u64, u64, Vec<(String, u32)>);
 type Texts = (Option<Vec<u8>>, Option<Vec<u8>>, Option<Vec<u8>>, Option<Vec<u8>>);
 
-fn member(task: &Task) -> Vec<u8> {
+pub(crate) fn member(task: &Task) -> Vec<u8> {
     [
         task.id.as_bytes().as_slice(),
         task.batch_id

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use domain::{Millis, Partition, Status, TaskId};
+use domain::{Millis, Partition, RunTimes, Status, TaskId};
 use redis::pipe;
 use store::{Error, Recorded, TaskEvent};
 
@@ -27,7 +27,12 @@ impl RedisStore {
         events: &[TaskEvent],
     ) -> Result<Recorded, Error> {
         let keys = Keys::of(partition);
-        let mut names: Vec<Key> = vec![keys.named("rec"), keys.named("st"), keys.named("am")];
+        let mut names: Vec<Key> = vec![
+            keys.named("rec"),
+            keys.named("st"),
+            keys.named("am"),
+            keys.named("rt"),
+        ];
         let mut numbers: HashMap<TaskId, usize> = HashMap::new();
         let mut args = vec![epoch.to_string().into_bytes(), position.to_string().into_bytes()];
         for event in events {
@@ -133,5 +138,9 @@ fn packed(number: usize, event: &TaskEvent) -> Vec<u8> {
         .int(event.attempt.into())
         .int(event.at / DAY_MS)
         .text(&event.task_type)
+        .int(match event.to {
+            Status::Success => RunTimes::bucket(event.run_ms).into(),
+            _ => -1,
+        })
         .end()
 }

@@ -96,6 +96,8 @@ scripts! {
     mend_plans: &[], Oom::Allow;
     mend_lives: &[], Oom::Allow;
     put_calendars: &[], Oom::Refuse;
+    audit: &[], Oom::Allow;
+    tally: &[], Oom::Allow;
 }
 
 /// The rows of some verbs as a Lua table: from → to → true.

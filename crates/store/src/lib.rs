@@ -3,10 +3,12 @@
 //! [`TaskStore`] is what every store offers; each verb works on a bounded batch of tasks of one partition.
 //! A refusal of one task is a value in the reply; an [`Error`] means that the whole call did nothing, or that no
 //! answer came, and the caller plays it again with the same [`Nonce`] (I12).
-//! [`PlanStore`] adds the plan table, the ledger of schedules. [`Model`] is one in memory; with the feature `suite`, `task_store_suite!` checks any store.
+//! [`PlanStore`] adds the plan table, the ledger of schedules, and [`WatchStore`] what says why a task stands where it
+//! stands. [`Model`] is one in memory; with the feature `suite`, `task_store_suite!` checks any store.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod audit;
 mod batch;
 mod error;
 mod event;
@@ -21,7 +23,9 @@ mod read;
 pub mod suite;
 mod trait_;
 mod verbs;
+mod watch;
 
+pub use audit::{AUDIT_COUNT_MAX, AUDIT_PAGE, AuditPage, AuditStore, AuditedTask, Place, Tally};
 pub use batch::{BATCH_KEEP_MS, BatchCounts, EndedBatch, EndedBatches, Seal, Sealed};
 pub use error::Error;
 pub use event::{OutboxEntry, TaskEvent};
@@ -38,6 +42,7 @@ pub use verbs::{
     Admitted, Claim, ClaimItem, Claimed, Dispatch, Dispatched, Failure, Finish, Heartbeat, Hint, NewTask,
     Nonce, Operation, Origin, Recorded, Released, Removed, Reply, Retention, Verdict,
 };
+pub use watch::{LeaseView, RunningTasks, TypePause, WatchStore};
 
 /// Most tasks in one call of a verb.
 pub const BATCH_MAX: usize = 64;

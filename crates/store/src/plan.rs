@@ -5,15 +5,16 @@ use bytes::Bytes;
 use domain::Partition;
 
 use crate::{
-    Calendar, DueSchedules, Error, Fired, Firing, NewTrigger, Nonce, Origin, Page, PlanRefusal, PlanVerdict,
-    Put, PutSchedule, Removed, Reply, ScheduleView, TaskStore, TriggerRange, Triggered, Triggers,
+    AuditStore, Calendar, DueSchedules, Error, Fired, Firing, NewTrigger, Nonce, Origin, Page, PlanRefusal,
+    PlanVerdict, Put, PutSchedule, Removed, Reply, ScheduleView, TaskStore, TriggerRange, Triggered,
+    Triggers, WatchStore,
 };
 
 /// The authoritative state of schedules. A schedule lives in one partition, [`domain::schedule_partition`], with every
 /// task that it fires and every record of its instants (I7); a call with one of another is [`Error::Corrupt`]. All verbs
 /// with a nonce may be played twice, and take at most [`crate::BATCH_MAX`] schedules and records.
 #[async_trait]
-pub trait PlanStore: TaskStore {
+pub trait PlanStore: TaskStore + WatchStore + AuditStore {
     /// Creates schedules, each a new incarnation, or changes them. A changed one goes on from the anchor with its fires,
     /// its pause and its live tasks; an unchanged one keeps its cursor.
     async fn put_schedules(

@@ -11,6 +11,7 @@ use crate::{
     record::{Log, lost_line},
     span::TaskSpan,
     stage_line::StageLine,
+    watched::Entered,
 };
 
 /// The target under which stage lines can be switched: `info,gengfu::task=off`.
@@ -90,7 +91,7 @@ pub fn init(config: &TelemetryConfig) -> Result<Guard, Error> {
         filter: handle,
     };
     SHARED.set(shared).map_err(|_| Error::Twice)?;
-    let subscriber = Registry::default().with(filter).with(log);
+    let subscriber = Registry::default().with(filter).with(log).with(Entered);
     tracing::subscriber::set_global_default(subscriber).map_err(|_| Error::Twice)?;
     log_panics();
     Ok(Guard(()))

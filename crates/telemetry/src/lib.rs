@@ -16,6 +16,7 @@ mod span;
 mod stage_line;
 mod time;
 mod trace;
+mod watched;
 
 pub use error::Error;
 pub use export::Spans;
@@ -29,3 +30,4 @@ pub use stage_line::{LogStage, StageLine};
 pub use trace::{
     Stage, TraceParent, TraceParentError, parent_span_id, parse_traceparent, sampled, span_id, traceparent,
 };
+pub use watched::{Watched, watched};

@@ -32,20 +32,20 @@ pub(crate) fn start(
     let (stopper, signal) = Stopper::new();
     let stopper = Arc::new(stopper);
     let (keeper, lease) = LeaseKeeper::new(until);
-    executor.runs.add(
-        task.id,
-        Running {
-            partition,
-            token,
-            stopper: Arc::clone(&stopper),
-            keeper,
-        },
+    let running = Running::new(
+        &task,
+        (partition, token),
+        (Arc::clone(&stopper), signal.clone()),
+        keeper,
     );
+    let progress = running.progress.clone();
+    executor.runs.add(task.id, running);
     let (executor, ends) = (Arc::clone(executor), ends.clone());
     tokio::spawn(async move {
         let output = Output::new(executor.config.output_bytes);
         let context = context_of(&task)
             .output(output.clone())
+            .progress(progress)
             .stop(signal)
             .lease(lease)
             .fencing_token(token.to_string())
@@ -111,17 +111,15 @@ async fn run(
     if Sha256::digest(&payload)[..] != task.payload_sha256 {
         executor.parts.metrics.io_mismatch("payload");
         let said = "the payload is not the one that was submitted";
-        return How::Failed(HandlerError::new(
-            ErrorClass::Deterministic,
-            "payload_digest",
-            said,
-        ));
+        return How::Failed(HandlerError::deterministic("payload_digest", said));
     }
     let handler = match handler_of(executor, task).await {
         Ok(handler) => handler,
         Err(reason) => return How::Failed(HandlerError::new(ErrorClass::Transient, "no_handler", reason)),
     };
-    let running = AssertUnwindSafe(handler.run(context, payload)).catch_unwind();
+    let progress = context.progress().clone();
+    let watched = telemetry::watched(handler.run(context, payload), move |span| progress.entered(span));
+    let running = AssertUnwindSafe(watched).catch_unwind();
     tokio::pin!(running);
     tokio::select! {
         // A handler that obeys ends in the same moment as it is told to; what was asked comes first.

@@ -13,6 +13,7 @@ mod drain;
 mod end;
 mod heartbeat;
 mod mutation;
+mod probe;
 mod process;
 mod pull;
 mod report;
@@ -170,6 +171,7 @@ async fn work_until(
         "nudges",
         heartbeat::nudges(Arc::clone(&executor), shutdown.clone()),
     );
+    tasks.spawn("probe", probe::answer(Arc::clone(&executor), shutdown.clone()));
     tasks.run(Duration::from_secs(10)).await;
     drain::drain(&executor).await;
     heartbeats.stop();

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use domain::{Partition, TaskId, Token};
-use handler::{LeaseKeeper, StopReason, Stopper};
+use domain::{Partition, Task, TaskId, Token};
+use handler::{LeaseKeeper, Progress, ProgressView, StopReason, StopSignal, Stopper};
 use tokio::{sync::Notify, time::Instant};
 
 /// A run under a lease.
@@ -13,6 +14,42 @@ pub(crate) struct Running {
     pub(crate) token: Token,
     pub(crate) stopper: Arc<Stopper>,
     pub(crate) keeper: LeaseKeeper,
+    pub(crate) progress: Progress,
+    pub(crate) stop: StopSignal,
+    pub(crate) task_type: String,
+    pub(crate) attempt: u32,
+    pub(crate) since: Instant,
+}
+
+impl Running {
+    /// A run that begins now.
+    pub(crate) fn new(
+        task: &Task,
+        (partition, token): (Partition, Token),
+        (stopper, stop): (Arc<Stopper>, StopSignal),
+        keeper: LeaseKeeper,
+    ) -> Self {
+        Self {
+            partition,
+            token,
+            stopper,
+            keeper,
+            progress: Progress::default(),
+            stop,
+            task_type: task.task_type.clone(),
+            attempt: task.attempt,
+            since: Instant::now(),
+        }
+    }
+}
+
+/// What is known of a run, for whoever asks.
+pub(crate) struct RunView {
+    pub(crate) progress: ProgressView,
+    pub(crate) stop: Option<StopReason>,
+    pub(crate) task_type: String,
+    pub(crate) attempt: u32,
+    pub(crate) ran: Duration,
 }
 
 /// All of them, by task.
@@ -58,6 +95,19 @@ impl Runs {
         if let Some(run) = self.lock().get(&id).filter(|run| run.token == token) {
             run.keeper.extend(until);
         }
+    }
+
+    /// What is known of the run of a task.
+    pub(crate) fn view(&self, id: TaskId) -> Option<RunView> {
+        let map = self.lock();
+        let run = map.get(&id)?;
+        Some(RunView {
+            progress: run.progress.view(),
+            stop: run.stop.reason(),
+            task_type: run.task_type.clone(),
+            attempt: run.attempt,
+            ran: run.since.elapsed(),
+        })
     }
 
     pub(crate) fn stop_all(&self, reason: StopReason) {

@@ -12,7 +12,10 @@ use axum::{
 };
 use utoipa::OpenApi;
 
-use crate::{batches, body::json, foreign, gate::Entrance, refusal::Refusal, schedules, stats, tasks, types};
+use crate::{
+    audit, batches, body::json, explain, foreign, gate::Entrance, refusal::Refusal, schedules, stats, tasks,
+    types,
+};
 
 /// Longest time until an answer begins.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -28,10 +31,12 @@ fn description() -> utoipa::openapi::OpenApi {
     let mut whole = Api::openapi();
     for part in [
         tasks::Api::openapi(),
+        explain::Api::openapi(),
         types::Api::openapi(),
         batches::Api::openapi(),
         schedules::Api::openapi(),
         stats::Api::openapi(),
+        audit::Api::openapi(),
     ] {
         whole.merge(part);
     }
@@ -42,10 +47,12 @@ fn description() -> utoipa::openapi::OpenApi {
 pub(crate) fn router(entrance: Entrance) -> Router {
     let v1 = Router::new()
         .merge(tasks::routes())
+        .merge(explain::routes())
         .merge(types::routes())
         .merge(batches::routes())
         .merge(schedules::routes())
-        .merge(stats::routes());
+        .merge(stats::routes())
+        .merge(audit::routes());
     Router::new()
         .nest("/api/v1", v1)
         .route(
@@ -96,6 +103,7 @@ mod tests {
             ("/api/v1/tasks/{id}/payload", &["get"]),
             ("/api/v1/tasks/{id}/result", &["get"]),
             ("/api/v1/tasks/{id}/logs", &["get"]),
+            ("/api/v1/tasks/{id}/explain", &["get"]),
             ("/api/v1/tasks/{id}/{verb}", &["post"]),
             ("/api/v1/dead", &["get"]),
             ("/api/v1/apply", &["post"]),
@@ -124,6 +132,7 @@ mod tests {
             ("/api/v1/batches/{id}/seal", &["post"]),
             ("/api/v1/stats", &["get"]),
             ("/api/v1/executors", &["get"]),
+            ("/api/v1/audit", &["get"]),
         ] {
             for method in methods {
                 assert!(described["paths"][path][method].is_object(), "{method} {path}");

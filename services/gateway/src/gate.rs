@@ -8,7 +8,7 @@ use messaging::{Announcer, Bus, Publisher};
 use runtime::Health;
 use store::{Origin, PlanStore};
 use telemetry::Metrics;
-use tokio::sync::SetOnce;
+use tokio::sync::{Semaphore, SetOnce};
 
 use crate::{body::Room, credit::Credit, refusal::Refusal};
 
@@ -31,6 +31,8 @@ pub(crate) struct Gate {
     pub(crate) limits: Limits,
     pub(crate) metrics: Metrics,
     pub(crate) node: Arc<str>,
+    /// Held while an audit goes on: one at a time reads all there is.
+    pub(crate) auditing: Arc<Semaphore>,
 }
 
 /// The gate as soon as there is one: the API answers before the store does. Clones share it.

@@ -7,9 +7,11 @@
 
 mod admit;
 mod api;
+mod audit;
 mod batches;
 mod body;
 mod credit;
+mod explain;
 mod foreign;
 mod gate;
 mod page;

@@ -12,6 +12,7 @@ use runtime::{Config, Dependency, Health, ServeError, Serving, Shutdown, Tasks, 
 use store::{PlanStore, TaskStore};
 use telemetry::Metrics;
 use thiserror::Error;
+use tokio::sync::Semaphore;
 
 use crate::{
     api,
@@ -164,6 +165,7 @@ impl Gateway {
             limits: self.limits,
             metrics: metrics.clone(),
             node: node.as_str().into(),
+            auditing: Arc::new(Semaphore::new(1)),
         }
     }
 }

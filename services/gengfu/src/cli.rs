@@ -33,6 +33,8 @@ pub(crate) enum ClientCommand {
     /// Prints definitions out of what another scheduler was told; needs no server.
     #[command(subcommand)]
     Import(import::Command),
+    /// Proves that nothing was lost, doubled or muddled, out of store, outbox and events; exit 1 on any exception.
+    Audit(commands::audit::Args),
     /// Shows dead letters.
     #[command(subcommand)]
     Dead(commands::dead::Command),
@@ -68,6 +70,7 @@ async fn play(command: ClientCommand, global: &Global) -> anyhow::Result<()> {
         ClientCommand::Type(command) => commands::types::run(command, &client, global.json).await,
         ClientCommand::Schedule(command) => commands::schedule::run(command, &client, global.json).await,
         ClientCommand::Import(command) => import::run(&command, global.json),
+        ClientCommand::Audit(args) => commands::audit::run(args, &client, global.json).await,
         ClientCommand::Dead(command) => commands::dead::run(command, &client, global.json).await,
     }
 }

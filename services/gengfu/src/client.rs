@@ -14,6 +14,8 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// Longest silence within an answer that comes in pieces.
 const SILENCE_LIMIT: Duration = Duration::from_secs(60);
+/// Most bytes of one line of an answer.
+const LINE_BYTES: usize = 16 << 20;
 /// How long a command that waits goes on where the gateway is away.
 const AWAY_LIMIT: Duration = Duration::from_secs(120);
 
@@ -182,6 +184,26 @@ impl Client {
         let mut response = self.send(self.request(Method::GET, path, query)).await?;
         while let Some(bytes) = response.chunk().await.context("the answer broke off")? {
             out(&bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Reads an answer of JSON Lines of any length, line by line.
+    pub(crate) async fn lines(
+        &self,
+        path: &str,
+        query: &[(&str, String)],
+        mut each: impl FnMut(Value) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut response = self.send(self.request(Method::GET, path, query)).await?;
+        let mut kept = Vec::new();
+        while let Some(bytes) = response.chunk().await.context("the answer broke off")? {
+            kept.extend_from_slice(&bytes);
+            while let Some(end) = kept.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<_> = kept.drain(..=end).collect();
+                each(serde_json::from_slice(&line).context("the gateway answered no JSON")?)?;
+            }
+            anyhow::ensure!(kept.len() <= LINE_BYTES, "a line of the answer is too long");
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ mod roles;
 mod run;
 mod seeds;
 mod store;
+mod store_looks;
 mod store_plans;
 mod store_tasks;
 mod world;

@@ -35,6 +35,8 @@ impl Default for Supervisor {
 pub(super) struct Launched {
     pub(super) link: Link,
     pub(super) printed: Printed,
+    /// The supervisor, under which everything runs.
+    pub(super) pid: Option<u32>,
 }
 
 /// Starts a supervisor that waits for its program.
@@ -58,11 +60,13 @@ pub(super) fn launch(
         let missing = || io::Error::other("a pipe of the supervisor is missing");
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stderr = child.stderr.take().ok_or_else(missing)?;
+        let pid = child.id();
         // Tokio reaps the supervisor when it ends; it must never be killed before its program.
         drop(child);
         Ok(Launched {
             link: Link::new(UnixStream::from_std(ours)?),
             printed: Printed::new(stdout, stderr, output.clone(), result_bytes),
+            pid,
         })
     };
     start().map_err(|error| {

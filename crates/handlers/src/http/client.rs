@@ -7,6 +7,8 @@ use std::{
 
 use handler::HandlerError;
 
+use super::resolve::Resolver;
+
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Shorter than what common servers wait before they close an idle connection (5 s), so that no request is sent
 /// into a connection that is just being closed.
@@ -48,4 +50,5 @@ fn settings() -> reqwest::ClientBuilder {
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
         .no_proxy()
+        .dns_resolver(Resolver)
 }

@@ -11,6 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use handler::Progress;
 use http_body::{Frame, SizeHint};
 
 /// Set once a connection stands and the request is being written to it.
@@ -18,11 +19,13 @@ use http_body::{Frame, SizeHint};
 pub(super) struct SentMark(Arc<AtomicBool>);
 
 impl SentMark {
-    /// A body that sets the mark when it is asked for its bytes, which is when the head is written.
-    pub(super) fn body(&self, payload: Bytes) -> reqwest::Body {
+    /// A body that sets the mark when it is asked for its bytes, which is when the head is written, and says how far it is.
+    pub(super) fn body(&self, payload: Bytes, progress: &Progress) -> reqwest::Body {
         reqwest::Body::wrap(Marking {
             payload: Some(payload),
             mark: Arc::clone(&self.0),
+            progress: progress.clone(),
+            told: AtomicBool::new(false),
         })
     }
 
@@ -35,6 +38,17 @@ impl SentMark {
 struct Marking {
     payload: Option<Bytes>,
     mark: Arc<AtomicBool>,
+    progress: Progress,
+    /// Whether it was said that all of it is on its way.
+    told: AtomicBool,
+}
+
+impl Marking {
+    fn all_sent(&self) {
+        if !self.told.swap(true, Ordering::Relaxed) {
+            self.progress.phase("waiting_headers");
+        }
+    }
 }
 
 impl http_body::Body for Marking {
@@ -47,12 +61,20 @@ impl http_body::Body for Marking {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         self.mark.store(true, Ordering::Release);
         let payload = self.payload.take().filter(|payload| !payload.is_empty());
+        match payload {
+            Some(_) => self.progress.phase("sent"),
+            None => self.all_sent(),
+        }
         Poll::Ready(payload.map(|payload| Ok(Frame::data(payload))))
     }
 
     // An empty body must be asked for too, or it would never set the mark.
     fn is_end_stream(&self) -> bool {
-        self.payload.is_none()
+        let ended = self.payload.is_none();
+        if ended {
+            self.all_sent();
+        }
+        ended
     }
 
     fn size_hint(&self) -> SizeHint {

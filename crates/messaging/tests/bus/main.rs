@@ -10,6 +10,7 @@ mod broadcast;
 mod connect;
 mod events;
 mod heal;
+mod look;
 mod nats;
 mod publish;
 mod streams;

@@ -22,6 +22,7 @@ impl Shard {
     }
 
     pub(super) fn reclaim(&mut self, origin: &Origin, lease_ms: i64) -> Vec<(TaskId, Verdict)> {
+        self.lease_ms = lease_ms;
         if self.guarded(lease_ms) {
             return Vec::new();
         }

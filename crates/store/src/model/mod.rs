@@ -3,6 +3,7 @@
 //! It is the oracle of the conformance suite and a store for tests of services. Nothing survives it.
 
 mod admit;
+mod audit;
 mod batch;
 mod claim;
 mod clock;
@@ -22,6 +23,7 @@ mod shard;
 mod store_impl;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,7 +35,7 @@ pub use clock::Clock;
 pub(crate) use operate::event;
 use shard::Shard;
 
-use crate::{BATCH_MAX, Calendar, Error, Nonce, Reply};
+use crate::{BATCH_MAX, Calendar, Error, Nonce, Reply, TypePause};
 
 /// A store in memory.
 #[derive(Debug)]
@@ -48,6 +50,7 @@ struct State {
     shards: Vec<Shard>,
     types: BTreeMap<String, TypeSpec>,
     types_version: u64,
+    pauses: BTreeMap<String, TypePause>,
     calendars: BTreeMap<String, Calendar>,
     calendars_version: u64,
     /// Owner and end of the duties' leases.

@@ -1,6 +1,6 @@
 //! The recorder's side: position and statistics in one step, and what it has not seen yet.
 
-use domain::{Millis, Status};
+use domain::{Millis, RunTimes, Status};
 
 use super::shard::{Shard, event_of};
 use crate::{BATCH_MAX, OutboxEntry, Recorded, TaskEvent};
@@ -46,6 +46,11 @@ impl Shard {
             add("wait_ms", event.wait_ms);
         }
         add("run_ms", event.run_ms);
+        if event.to == Status::Success {
+            let of_day = (event.task_type.clone(), event.at.div_euclid(DAY_MS));
+            let times = self.run_times.entry(of_day).or_default();
+            times.add(RunTimes::bucket(event.run_ms), 1);
+        }
         if event.attempt > 0 {
             let of_day = (event.task_type.clone(), event.at.div_euclid(DAY_MS));
             let most = self.attempts_max.entry(of_day).or_default();

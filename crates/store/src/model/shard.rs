@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bytes::Bytes;
 use domain::{
-    Act, DISPATCH_LEASE_MS, Event, Millis, Outcome, Partition, Rejection, Status, SubState, Task, TaskId,
-    Tier, TimelineItem, decide,
+    Act, DISPATCH_LEASE_MS, Event, Millis, Outcome, Partition, Rejection, RunTimes, Status, SubState, Task,
+    TaskId, Tier, TimelineItem, decide,
 };
 
 use super::nonces::Nonces;
@@ -92,6 +92,10 @@ pub(super) struct Shard {
     pub(super) hours: BTreeMap<(Millis, String), u64>,
     /// The most attempts of one task, by type and day.
     pub(super) attempts_max: BTreeMap<(String, Millis), u32>,
+    /// How long successful runs took, by type and day.
+    pub(super) run_times: BTreeMap<(String, Millis), RunTimes>,
+    /// The fleet's lease, as reclaim was last told.
+    pub(super) lease_ms: i64,
     pub(super) plans: BTreeMap<String, Schedule>,
     /// Tasks of schedules that have not ended, in the order in which they run.
     pub(super) lives: BTreeMap<String, Vec<TaskId>>,

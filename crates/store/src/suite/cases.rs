@@ -57,6 +57,12 @@ macro_rules! task_store_cases {
                 a_given_reason_goes_before_our_own,
                 a_call_that_mixes_partitions_does_nothing,
             }
+            audit {
+                a_task_is_seen_where_it_stands,
+                tasks_are_chosen_by_their_id,
+                pages_and_counters_agree,
+                the_outbox_is_read_in_order,
+            }
             batches {
                 a_batch_counts_its_tasks,
                 a_batch_counts_what_was_removed,
@@ -300,6 +306,12 @@ macro_rules! task_store_cases {
                 records_leave_by_age,
                 a_retention_of_records_is_bounded,
                 the_newest_records_are_kept,
+            }
+            watch {
+                a_lease_is_seen_while_a_task_runs,
+                the_first_to_pause_is_kept,
+                what_runs_is_listed,
+                run_times_are_counted_once_and_forgotten,
             }
         }
     };

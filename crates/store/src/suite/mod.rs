@@ -10,6 +10,7 @@
 )]
 
 pub mod admit;
+pub mod audit;
 pub mod batches;
 pub mod by_hand;
 pub mod bytes;
@@ -38,6 +39,7 @@ pub mod retain;
 pub mod seals;
 pub mod stop;
 pub mod triggers;
+pub mod watch;
 
 mod cases;
 mod look;

@@ -11,6 +11,7 @@ use crate::{
     refusal::{Refusal, RefusalShape},
     schedules::schedule_json::{Outline, ScheduleJson},
     tasks::reason,
+    types::Why,
 };
 
 /// Schedules in one read of all of them.
@@ -106,11 +107,11 @@ impl Gate {
     async fn switch_all(&self, actor: Actor, whole: &Whole, paused: bool) -> Result<Response, Refusal> {
         let body: WhyBody = parse_or_default(&whole.body)?;
         let why = reason(body.reason)?;
-        let verb = if paused { "pause all" } else { "resume all" };
+        let verb = if paused { "pause" } else { "resume" };
         let (_, types) = self.store.types().await?;
         let types = types.into_iter().filter(|spec| spec.paused != paused);
         let types: Vec<_> = types.map(|spec| TypeSpec { paused, ..spec }).collect();
-        self.put_types(&types, &actor, &format!("{verb}: {why}")).await?;
+        self.put_types(&types, &actor, Why::of_all(verb, &why)).await?;
         let origin = self.origin(actor, why);
         let (mut schedules, mut after) = (0, None::<String>);
         loop {

@@ -18,6 +18,7 @@ use crate::{
         declare::{self as schedules, Declared, Ground},
     },
     types::{
+        Why,
         apply::ApplyBody,
         declare::{self, Change, Outcome},
     },
@@ -103,7 +104,7 @@ impl Intent {
         let types = self.types.iter().zip(&self.type_changes);
         let types = types.filter(|(_, change)| change.change != Outcome::Unchanged);
         let types: Vec<_> = types.map(|(spec, _)| spec.clone()).collect();
-        gate.put_types(&types, actor, "apply").await?;
+        gate.put_types(&types, actor, Why::new("apply", "")).await?;
         let calendars = self.calendars.iter().zip(&self.calendar_changes);
         let calendars = calendars.filter(|(_, change)| change.change != Outcome::Unchanged);
         let calendars: Vec<_> = calendars

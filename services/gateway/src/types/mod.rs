@@ -14,6 +14,7 @@ use axum::{
 use domain::TypeSpec;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use store::TypePause;
 
 use crate::{
     body::{Params, Whole, json, parse, parse_or_default},
@@ -97,7 +98,7 @@ async fn set(gate: Gate, actor: Actor, Path(name): Path<String>, whole: Whole) -
     let text = plain.to_string();
     let spec: TypeSpec = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
     declare::check(&spec).map_err(bad)?;
-    change(&gate, &actor, before, spec, "set").await
+    change(&gate, &actor, before, spec, Why::new("set", "")).await
 }
 
 /// Why.
@@ -132,14 +133,30 @@ async fn switch(
         paused,
         ..before.clone()
     };
-    change(
-        &gate,
-        &actor,
-        before,
-        spec,
-        &format!("{verb}: {}", reason(body.reason)?),
-    )
-    .await
+    let why = reason(body.reason)?;
+    change(&gate, &actor, before, spec, Why::new(&verb, &why)).await
+}
+
+/// What is done to types, and the reason that a person gave.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Why<'a> {
+    act: &'a str,
+    reason: &'a str,
+    /// Whether everything is switched at once.
+    all: bool,
+}
+
+impl<'a> Why<'a> {
+    pub(crate) const fn new(act: &'a str, reason: &'a str) -> Self {
+        let all = false;
+        Self { act, reason, all }
+    }
+
+    /// The same for everything at once.
+    pub(crate) const fn of_all(act: &'a str, reason: &'a str) -> Self {
+        let all = true;
+        Self { act, reason, all }
+    }
 }
 
 async fn change(
@@ -147,11 +164,11 @@ async fn change(
     actor: &Actor,
     before: TypeSpec,
     spec: TypeSpec,
-    reason: &str,
+    why: Why<'_>,
 ) -> Result<Response, Refusal> {
     let change = declare::compare(&spec, &[before]);
     if change.change != declare::Outcome::Unchanged {
-        gate.put_types(&[spec], actor, reason).await?;
+        gate.put_types(&[spec], actor, why).await?;
     }
     Ok(json(StatusCode::OK, &change))
 }
@@ -162,18 +179,20 @@ impl Gate {
         &self,
         specs: &[TypeSpec],
         actor: &Actor,
-        reason: &str,
+        why: Why<'_>,
     ) -> Result<(), store::Error> {
         if specs.is_empty() {
             return Ok(());
         }
+        self.note_pauses(specs, actor, why).await?;
         let version = self.store.put_types(specs).await?;
         for spec in specs {
             tracing::info!(
                 task_type = spec.name,
                 paused = spec.paused,
                 actor = actor.0,
-                reason,
+                act = why.act,
+                reason = why.reason,
                 "type changed"
             );
         }
@@ -182,5 +201,22 @@ impl Gate {
             tracing::debug!(%error, "a nudge was not sent");
         }
         Ok(())
+    }
+
+    /// Keeps who pauses, for whoever asks why a task waits.
+    async fn note_pauses(&self, specs: &[TypeSpec], actor: &Actor, why: Why<'_>) -> Result<(), store::Error> {
+        let pause = TypePause {
+            by: actor.0.clone(),
+            reason: match (why.reason, why.act) {
+                ("", "pause") => String::new(),
+                ("", act) => act.to_owned(),
+                (reason, _) => reason.to_owned(),
+            },
+            since: self.store.ping().await?,
+            all: why.all,
+        };
+        let note = |spec: &TypeSpec| (spec.name.clone(), spec.paused.then(|| pause.clone()));
+        let notes: Vec<_> = specs.iter().map(note).collect();
+        self.store.note_pauses(&notes).await
     }
 }

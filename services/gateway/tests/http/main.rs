@@ -4,6 +4,7 @@
 
 mod batches;
 mod bulk;
+mod explain;
 mod operate;
 mod schedule_acts;
 mod schedule_backlog;

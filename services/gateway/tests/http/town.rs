@@ -20,7 +20,7 @@ pub(crate) struct Town {
     pub(crate) store: Arc<Model>,
     pub(crate) health: Health,
     pub(crate) address: SocketAddr,
-    nonce: std::cell::Cell<u8>,
+    nonce: std::cell::Cell<u64>,
     shutdown: Shutdown,
     running: JoinHandle<Result<(), gengfu_gateway::Error>>,
 }
@@ -123,7 +123,9 @@ impl Town {
 
     fn nonce(&self) -> [u8; 16] {
         self.nonce.set(self.nonce.get() + 1);
-        [self.nonce.get(); 16]
+        let mut nonce = [7; 16];
+        nonce[8..].copy_from_slice(&self.nonce.get().to_be_bytes());
+        nonce
     }
 
     /// Plays the executor: dispatches and claims a task.
@@ -175,6 +177,15 @@ impl Town {
             .await
             .unwrap();
         assert_eq!(reply.items[0].as_ref().unwrap().0, Status::Success);
+    }
+
+    /// Plays the recorder: counts what the outboxes hold.
+    pub(crate) async fn record_outbox(&self) {
+        for partition in 0..PARTITIONS {
+            let entries = self.store.outbox(partition, 0, 10_000).await.unwrap();
+            let events: Vec<_> = entries.into_iter().flat_map(|entry| entry.events).collect();
+            self.store.record(partition, 1, 1, &events).await.unwrap();
+        }
     }
 
     /// Runs a task to its death.

@@ -1,9 +1,11 @@
 //! One file for each command.
 
 pub(crate) mod apply;
+pub(crate) mod audit;
 pub(crate) mod batches;
 pub(crate) mod dead;
 pub(crate) mod definitions;
+mod explain;
 mod instant;
 mod pages;
 mod payload;

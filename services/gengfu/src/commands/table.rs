@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::client::line;
 
 /// A cell. Payloads and errors are others' texts: what would steer the terminal is shown, not done.
-fn cell(value: &Value) -> String {
+pub(crate) fn cell(value: &Value) -> String {
     let text = match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),

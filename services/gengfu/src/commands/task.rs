@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::client::{Client, line};
 use crate::commands::pages::gather;
-use crate::commands::table;
+use crate::commands::{explain, table};
 
 /// What can be done.
 #[derive(Subcommand)]
@@ -24,6 +24,8 @@ pub(crate) enum Command {
     List(Filter),
     /// Shows every transition of a task.
     Timeline { id: String },
+    /// Says why a task stands where it stands, and what to do about it.
+    Explain { id: String },
     /// Shows what the handler printed.
     Logs {
         id: String,
@@ -161,6 +163,9 @@ pub(crate) async fn run(command: Command, client: &Client, json: bool) -> anyhow
             &TIMELINE,
             json,
         ),
+        Command::Explain { id } => {
+            explain::show(&client.get(&format!("/tasks/{id}/explain"), &[]).await?, json)
+        }
         Command::Logs { id, attempt } => {
             let query = attempt.map(|attempt| ("attempt", attempt.to_string()));
             client.copy(&format!("/tasks/{id}/logs"), query.as_slice()).await
