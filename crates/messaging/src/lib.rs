@@ -15,6 +15,7 @@ mod config;
 mod consumer;
 mod counts;
 mod delivery;
+mod epoch;
 mod error;
 mod event_log;
 mod event_wire;

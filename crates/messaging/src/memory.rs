@@ -23,6 +23,7 @@ use async_nats::{
 use bytes::Bytes;
 use futures::{Stream, StreamExt};
 
+use crate::epoch::Words;
 use crate::{Bus, Config, link::Link};
 
 type Boxed = Box<dyn StdError + Send + Sync>;
@@ -79,6 +80,10 @@ pub trait Wire: Send + Sync + Debug + 'static {
     fn subscribe(&self, subject: String, group: Option<String>) -> Letters;
     /// Sees to it that the streams exist; when that of the events was created, in milliseconds since the epoch.
     fn streams_created_ms(&self) -> i64;
+    /// A word in the metadata of the events stream.
+    fn word(&self, key: &str) -> Option<String>;
+    /// Keeps a word in the metadata of the events stream, which outlives its messages.
+    fn keep_word(&self, key: &str, word: &str);
     /// Creates a consumer unless it exists; whether its stream does.
     fn create_consumer(&self, wanted: WantedConsumer) -> bool;
     /// Removes a consumer.
@@ -271,6 +276,25 @@ impl JetStream {
                 exists
                     .then_some(())
                     .ok_or_else(|| ConsumerError::new(ConsumerErrorKind::TimedOut))
+            }
+        }
+    }
+}
+
+impl Words for JetStream {
+    async fn word(&self, stream: &str, key: &str) -> Result<Option<String>, Boxed> {
+        match self {
+            Self::Nats(js) => js.word(stream, key).await,
+            Self::Memory(wire) => Ok(wire.word(key)),
+        }
+    }
+
+    async fn keep_word(&self, stream: &str, key: &str, word: &str) -> Result<(), Boxed> {
+        match self {
+            Self::Nats(js) => js.keep_word(stream, key, word).await,
+            Self::Memory(wire) => {
+                wire.keep_word(key, word);
+                Ok(())
             }
         }
     }

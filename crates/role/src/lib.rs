@@ -3,6 +3,7 @@
 //!
 //! Start reading at [`run`]. What a role does once it is connected stands in its service.
 
+mod epoch;
 mod error;
 mod process;
 mod settings;

@@ -5,6 +5,7 @@ use std::{error::Error as StdError, process::ExitCode, sync::Arc, time::Duration
 use messaging::Bus;
 use runtime::{Config, Health, Shutdown, fault_point};
 use store::PlanStore;
+use store_redis::KnownEpoch;
 use telemetry::Metrics;
 
 use crate::{Args, Error, Wiring, chain, settings, wiring};
@@ -25,6 +26,8 @@ pub struct Process {
     pub metrics: Metrics,
     /// When it stops.
     pub shutdown: Shutdown,
+    /// The epoch of the store, once it is known.
+    pub(crate) epoch: KnownEpoch,
 }
 
 impl Process {
@@ -39,6 +42,7 @@ impl Process {
             health: Health::new(),
             metrics: Metrics::new(),
             shutdown: Shutdown::on_signals().map_err(Error::Signals)?,
+            epoch: KnownEpoch::default(),
         })
     }
 
@@ -50,12 +54,12 @@ impl Process {
         wiring::bus(self).await
     }
 
-    /// Waits for the store; none once it is time to stop.
+    /// Waits for the store, and for its being the one whose events `bus` carries; none once it is time to stop.
     ///
     /// # Errors
     /// When the store is set up so that waiting does not mend it.
-    pub async fn store(&self) -> Result<Option<Arc<dyn PlanStore>>, Error> {
-        wiring::store(self).await
+    pub async fn store(&self, bus: &Bus) -> Result<Option<Arc<dyn PlanStore>>, Error> {
+        wiring::store(self, bus).await
     }
 
     /// Connects to both; none once it is time to stop.
@@ -64,7 +68,7 @@ impl Process {
     /// As [`Process::bus`] and [`Process::store`].
     pub async fn connect(self) -> Result<Option<Wiring>, Error> {
         let bus = self.bus().await?;
-        let Some(store) = self.store().await? else {
+        let Some(store) = self.store(&bus).await? else {
             return Ok(None);
         };
         Ok(Some(Wiring::new(self, store, bus)))

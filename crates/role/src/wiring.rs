@@ -6,17 +6,19 @@ use std::time::Duration;
 
 use admission::Types;
 use messaging::{Announcer, Bus};
-use runtime::{Config, Dependency, Health, Shutdown};
+use runtime::{Backoff, Config, Dependency, Health, Shutdown};
 use store::{PlanStore, TaskStore};
-use store_redis::RedisStore;
+use store_redis::{KnownEpoch, RedisStore};
 use telemetry::Metrics;
 
-use crate::{Error, Process, chain};
+use crate::{Error, Process, chain, epoch::Watch};
 
 /// What one attempt to connect, or one look whether the store answers, may take beyond the limit of a call.
 const MARGIN: Duration = Duration::from_secs(1);
-/// How often the store and NATS are looked at.
+/// How often NATS is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often the store is looked at, and its epoch.
+const EPOCH_EVERY: Duration = Duration::from_millis(500);
 
 /// Opens a further connection to the store, for whoever must not wait behind others.
 pub type OpenStore = Arc<
@@ -38,6 +40,8 @@ pub struct Wiring {
     pub store: Arc<dyn TaskStore>,
     /// The same with the plan table.
     pub plans: Arc<dyn PlanStore>,
+    /// The epoch of the store that all its connections know.
+    pub(crate) epoch: KnownEpoch,
     /// The way of messages.
     pub bus: Bus,
     /// The task types.
@@ -54,13 +58,14 @@ impl std::fmt::Debug for Wiring {
     }
 }
 
-fn redis_config(config: &Config) -> store_redis::Config {
+fn redis_config(config: &Config, epoch: &KnownEpoch) -> store_redis::Config {
     store_redis::Config {
         url: config.redis.url.expose().to_owned(),
         partitions: config.redis.partitions,
         outbox_max: config.limits.outbox_entries,
         timeout: config.redis.timeout.as_duration(),
         memory_percent: config.limits.memory_percent,
+        epoch: epoch.clone(),
     }
 }
 
@@ -88,12 +93,19 @@ pub(crate) async fn bus(process: &Process) -> Result<Bus, Error> {
     Ok(bus)
 }
 
-pub(crate) async fn store(process: &Process) -> Result<Option<Arc<dyn PlanStore>>, Error> {
-    let (config, dependency) = (redis_config(&process.config), process.health.dependency("redis"));
-    let Some(store) = open_store(&config, &dependency, &process.shutdown).await? else {
+pub(crate) async fn store(process: &Process, bus: &Bus) -> Result<Option<Arc<dyn PlanStore>>, Error> {
+    let config = redis_config(&process.config, &process.epoch);
+    let dependency = process.health.dependency("redis");
+    let shutdown = &process.shutdown;
+    let Some(store) = open_store(&config, &dependency, shutdown).await? else {
         return Ok(None);
     };
-    watch_store(&store, dependency, &process.shutdown, config.timeout + MARGIN);
+    let mut watch = Watch::new(Arc::clone(&store), bus.clone());
+    let limit = config.timeout + MARGIN;
+    if !is_right(&mut watch, &dependency, shutdown, limit).await {
+        return Ok(None);
+    }
+    watch_store(&store, watch, dependency, shutdown, limit);
     Ok(Some(store))
 }
 
@@ -102,16 +114,35 @@ async fn open_store(
     dependency: &Dependency,
     shutdown: &Shutdown,
 ) -> Result<Option<Arc<dyn PlanStore>>, store::Error> {
-    let opened = runtime::reconnect(dependency, shutdown, config.timeout + MARGIN, || async {
-        match RedisStore::open(config).await {
-            Ok(store) => Ok(Ok(store as Arc<dyn PlanStore>)),
+    let mut backoff = Backoff::default();
+    loop {
+        let connecting = tokio::time::timeout(config.timeout + MARGIN, RedisStore::connect(config));
+        match shutdown.or_stop(connecting).await {
+            None => return Ok(None),
+            Some(Ok(Ok(store))) => return Ok(Some(store)),
             // Waiting does not mend a store that is set up wrongly: a person has to.
-            Err(error @ store::Error::Unusable(_)) => Ok(Err(error)),
-            Err(error) => Err(chain(&error)),
+            Some(Ok(Err(error @ store::Error::Unusable(_)))) => return Err(error),
+            Some(Ok(Err(error))) => dependency.not_ready(&chain(&error)),
+            Some(Err(_)) => dependency.not_ready("no answer in time"),
         }
-    })
-    .await;
-    opened.transpose()
+        shutdown.or_stop(tokio::time::sleep(backoff.next_wait())).await;
+    }
+}
+
+/// Waits until the store is the right one; false once it is time to stop.
+async fn is_right(watch: &mut Watch, dependency: &Dependency, shutdown: &Shutdown, limit: Duration) -> bool {
+    loop {
+        match shutdown.or_stop(tokio::time::timeout(limit, watch.look())).await {
+            None => return false,
+            Some(Ok(Ok(()))) => {
+                dependency.ready();
+                return true;
+            }
+            Some(Ok(Err(doubt))) => dependency.not_ready(&doubt.to_string()),
+            Some(Err(_)) => dependency.not_ready("no answer in time"),
+        }
+        shutdown.or_stop(tokio::time::sleep(EPOCH_EVERY)).await;
+    }
 }
 
 fn watch_bus(bus: &Bus, dependency: Dependency, shutdown: &Shutdown) {
@@ -131,13 +162,24 @@ fn watch_bus(bus: &Bus, dependency: Dependency, shutdown: &Shutdown) {
     });
 }
 
-fn watch_store(store: &Arc<dyn PlanStore>, dependency: Dependency, shutdown: &Shutdown, limit: Duration) {
+/// Asks for the epoch first: a server that lost its data answers like any other.
+fn watch_store(
+    store: &Arc<dyn PlanStore>,
+    mut watch: Watch,
+    dependency: Dependency,
+    shutdown: &Shutdown,
+    limit: Duration,
+) {
     let (store, shutdown) = (Arc::clone(store), shutdown.clone());
     tokio::spawn(async move {
-        while shutdown.or_stop(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
-            match tokio::time::timeout(limit, store.ping()).await {
+        while shutdown.or_stop(tokio::time::sleep(EPOCH_EVERY)).await.is_some() {
+            let looked = async {
+                watch.look().await.map_err(|doubt| doubt.to_string())?;
+                store.ping().await.map_err(|error| chain(&error))
+            };
+            match tokio::time::timeout(limit, looked).await {
                 Ok(Ok(_)) => dependency.ready(),
-                Ok(Err(error)) => dependency.not_ready(&chain(&error)),
+                Ok(Err(why)) => dependency.not_ready(&why),
                 Err(_) => dependency.not_ready("Redis does not answer"),
             }
         }
@@ -154,6 +196,7 @@ impl Wiring {
             health: process.health,
             metrics: process.metrics,
             shutdown: process.shutdown,
+            epoch: process.epoch,
             store,
             plans,
             bus,
@@ -172,7 +215,7 @@ impl Wiring {
     /// Opens a further connection to the store.
     #[must_use]
     pub fn opener(&self) -> OpenStore {
-        let redis = redis_config(&self.config);
+        let redis = redis_config(&self.config, &self.epoch);
         Arc::new(move || {
             let redis = redis.clone();
             Box::pin(async move {

@@ -4,8 +4,9 @@ use std::{sync::Arc, sync::atomic::AtomicU64, sync::atomic::Ordering, time::Dura
 
 use domain::{Millis, Partition, TaskId};
 use redis::{Cmd, Pipeline, RedisResult, ServerErrorKind, Value as Answer};
-use store::{Error, Nonce, Origin, OutboxEntry, Reply};
+use store::{Epoch, Error, Nonce, Origin, OutboxEntry, Reply, Standing};
 
+use crate::epoch::KnownEpoch;
 use crate::events;
 use crate::failed::failed;
 use crate::keys::{Key, Keys, control};
@@ -27,6 +28,8 @@ pub struct Config {
     pub timeout: Duration,
     /// Percent of `maxmemory` from which nothing new is admitted; the rest is for tasks to end in.
     pub memory_percent: u8,
+    /// The epoch that this process knows; connections that share it share what is known.
+    pub epoch: KnownEpoch,
 }
 
 impl Default for Config {
@@ -37,6 +40,7 @@ impl Default for Config {
             outbox_max: 100_000,
             timeout: Duration::from_secs(5),
             memory_percent: 85,
+            epoch: KnownEpoch::default(),
         }
     }
 }
@@ -44,6 +48,7 @@ impl Default for Config {
 /// The task store on Redis.
 pub struct RedisStore {
     link: Link,
+    pub(crate) epoch: KnownEpoch,
     pub(crate) scripts: Scripts,
     pub(crate) partitions: u16,
     pub(crate) outbox_max: u64,
@@ -54,15 +59,17 @@ pub struct RedisStore {
 }
 
 impl RedisStore {
-    /// Connects, fixes the number of partitions where the store is new, and checks it where it is not.
+    /// Connects, and checks how the server is set up and the number of partitions. Nothing can be done with the store
+    /// before [`store::TaskStore::adopt`].
     ///
     /// # Errors
     /// [`Error::Unavailable`] where nobody answers: try again. [`Error::Unusable`] where the store is configured so that
     /// it may lose tasks, or has another number of partitions.
-    pub async fn open(config: &Config) -> Result<Arc<Self>, Error> {
+    pub async fn connect(config: &Config) -> Result<Arc<Self>, Error> {
         let link = Box::pin(Link::open(&config.url, config.timeout)).await?;
-        let mut store = Self {
+        let store = Self {
             link,
+            epoch: config.epoch.clone(),
             scripts: Scripts::load(),
             partitions: config.partitions,
             outbox_max: config.outbox_max,
@@ -72,8 +79,31 @@ impl RedisStore {
             sweep_at: AtomicU64::new(0),
         };
         store.refuse_eviction().await?;
-        store.partitions = store.fix_partitions(config.partitions).await?;
+        store.check_partitions().await?;
         Ok(Arc::new(store))
+    }
+
+    /// Connects to a store that is trusted to be the right one: one that has no epoch is taken for new. Who has an events
+    /// stream to ask uses [`Self::connect`].
+    ///
+    /// # Errors
+    /// As [`Self::connect`], and [`Error::Lost`] where parts of the store are gone.
+    pub async fn open(config: &Config) -> Result<Arc<Self>, Error> {
+        let store = Self::connect(config).await?;
+        if store.epoch.is_known() {
+            return Ok(store);
+        }
+        let epoch = match store.stands().await? {
+            Standing::Whole(epoch) => epoch,
+            Standing::Torn(why) => return Err(Error::Lost(why)),
+            Standing::New => {
+                let mut random = [0; 8];
+                getrandom::fill(&mut random).map_err(|error| Error::Corrupt(error.to_string()))?;
+                store.give_epoch(&Epoch::new(random)).await?
+            }
+        };
+        store.epoch.adopt(&epoch);
+        Ok(store)
     }
 
     async fn refuse_eviction(&self) -> Result<(), Error> {
@@ -92,19 +122,6 @@ impl RedisStore {
         }
         Err(Error::Unusable(format!(
             "maxmemory-policy is {policy}, which may evict tasks; set maxmemory-policy noeviction in redis.conf"
-        )))
-    }
-
-    async fn fix_partitions(&self, wanted: u16) -> Result<u16, Error> {
-        let key = control("meta");
-        self.ask::<Answer>(redis::cmd("HSETNX").arg(&key).arg("partitions").arg(wanted))
-            .await?;
-        let kept: u16 = self.ask(redis::cmd("HGET").arg(&key).arg("partitions")).await?;
-        if kept == wanted {
-            return Ok(kept);
-        }
-        Err(Error::Unusable(format!(
-            "redis.partitions is {wanted}, but this store was first used with {kept}; set redis.partitions = {kept}"
         )))
     }
 
@@ -163,7 +180,7 @@ impl RedisStore {
         } = verb;
         let mut all = Keys::of(partition).partition(&nonce);
         all.extend(keys);
-        let mut packed = vec![common.end()];
+        let mut packed = vec![self.epoch.pack_behind(common.end())];
         packed.extend(args);
         let answer: Vec<Vec<u8>> = self.run(script, &all, &packed).await?;
         Frame::read(partition, answer)

@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use domain::{Partition, Tier, TypeSpec};
-use redis::{Value as Answer, pipe};
 use store::{Calendar, Error, Origin};
 
 use crate::connect::{RedisStore, Verb};
@@ -11,16 +10,13 @@ use crate::pack::unpack;
 
 impl RedisStore {
     pub(crate) async fn write_types(&self, types: &[TypeSpec]) -> Result<u64, Error> {
-        let mut pipeline = pipe();
+        let keys = [control("types").into_bytes(), control("meta").into_bytes()];
+        let mut args = vec![self.epoch.text().into_bytes()];
         for spec in types {
             let text = serde_json::to_vec(spec).map_err(|error| Error::Corrupt(error.to_string()))?;
-            pipeline
-                .cmd("HSET")
-                .arg(control("types"))
-                .arg(&spec.name)
-                .arg(text);
+            args.extend([spec.name.clone().into_bytes(), text]);
         }
-        self.ask_all::<Vec<Answer>>(&pipeline).await?;
+        self.run::<u8>(&self.scripts.put_types, &keys, &args).await?;
         for spec in types {
             for partition in 0..self.partitions {
                 self.copy_type(partition, spec).await?;
@@ -75,7 +71,8 @@ impl RedisStore {
     pub(crate) async fn write_calendars(&self, calendars: &[(String, Bytes)]) -> Result<u64, Error> {
         let keys = [control("calendars").into_bytes(), control("meta").into_bytes()];
         let parts = calendars.iter().flat_map(|(name, body)| [name.as_bytes(), body]);
-        let args: Vec<_> = parts.map(<[u8]>::to_vec).collect();
+        let mut args = vec![self.epoch.text().into_bytes()];
+        args.extend(parts.map(<[u8]>::to_vec));
         self.run(&self.scripts.put_calendars, &keys, &args).await
     }
 

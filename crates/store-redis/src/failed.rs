@@ -7,6 +7,7 @@ use store::Error;
 pub(crate) fn failed(error: RedisError) -> Error {
     match error.code() {
         Some("OOM") => Error::Full("the memory of Redis is full (maxmemory)".into()),
+        Some("GFLOST") => Error::Lost(error.detail().unwrap_or("its epoch is another").to_owned()),
         Some("GFFULL") => Error::Full(error.detail().unwrap_or("the outbox is full").to_owned()),
         Some("MISCONF") => Error::Unavailable(
             format!(

@@ -11,6 +11,7 @@ mod batch;
 mod connect;
 mod control;
 mod due;
+mod epoch;
 mod events;
 mod failed;
 mod finish;
@@ -40,3 +41,4 @@ mod watch;
 mod window;
 
 pub use connect::{Config, RedisStore};
+pub use epoch::KnownEpoch;

@@ -115,6 +115,12 @@ impl Packer {
         self.bytes(text.as_bytes())
     }
 
+    /// A text behind what is packed already: the scripts read two values.
+    pub(crate) fn text_behind(mut packed: Vec<u8>, text: &str) -> Vec<u8> {
+        let _ = encode::write_str(&mut packed, text);
+        packed
+    }
+
     /// An item that is packed already.
     pub(crate) fn packed(mut self, item: &[u8]) -> Self {
         self.items.extend_from_slice(item);

@@ -98,6 +98,7 @@ scripts! {
     put_calendars: &[], Oom::Refuse;
     audit: &[], Oom::Allow;
     tally: &[], Oom::Allow;
+    put_types: &[], Oom::Allow;
 }
 
 /// The rows of some verbs as a Lua table: from → to → true.

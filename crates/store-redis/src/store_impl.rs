@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use domain::{Millis, Partition, TaskId, TimelineItem, Token, TypeSpec};
 use store::{
-    Admitted, BatchCounts, Claim, Claimed, Dispatch, Dispatched, EndedBatches, Error, Failure, Finish,
+    Admitted, BatchCounts, Claim, Claimed, Dispatch, Dispatched, EndedBatches, Epoch, Error, Failure, Finish,
     Heartbeat, Listed, NewTask, Nonce, Operation, Origin, OutboxEntry, Page, PartitionStats, QueueStats,
-    Recorded, Released, Removed, Reply, Retention, Seal, Sealed, TaskEvent, TaskFilter, TaskStore, TaskView,
-    Verdict,
+    Recorded, Released, Removed, Reply, Retention, Seal, Sealed, Standing, TaskEvent, TaskFilter, TaskStore,
+    TaskView, Verdict,
 };
 
 use crate::connect::RedisStore;
@@ -250,7 +250,30 @@ impl TaskStore for RedisStore {
         self.read_types_version().await
     }
 
+    async fn standing(&self) -> Result<Standing, Error> {
+        self.stands().await
+    }
+
+    async fn found(&self, epoch: &Epoch) -> Result<Epoch, Error> {
+        self.give_epoch(epoch).await
+    }
+
+    fn adopt(&self, epoch: &Epoch) {
+        self.epoch.adopt(epoch);
+    }
+
+    fn condemn(&self, why: &str) {
+        self.epoch.condemn(why);
+    }
+
+    fn condemned(&self) -> Option<String> {
+        self.epoch.condemned()
+    }
+
     async fn ping(&self) -> Result<Millis, Error> {
+        if let Some(why) = self.epoch.condemned() {
+            return Err(Error::Lost(why));
+        }
         // A server that can't write to its disk still reads, and refuses this beside all writes.
         self.ask::<String>(&redis::cmd("PING")).await?;
         self.clock().await

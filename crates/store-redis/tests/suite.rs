@@ -54,14 +54,7 @@ fn cluster() -> Servers<RedisCluster> {
 #[async_trait]
 impl<S: Send + Sync> Harness for Servers<S> {
     async fn fresh(&self) -> Arc<dyn PlanStore> {
-        for node in &self.nodes {
-            let client = redis::Client::open(node.as_str()).unwrap();
-            let mut connection = client.get_multiplexed_async_connection().await.unwrap();
-            redis::cmd("FLUSHALL")
-                .query_async::<()>(&mut connection)
-                .await
-                .unwrap();
-        }
+        self.lose().await;
         self.offset.store(0, Ordering::SeqCst);
         let config = Config {
             url: self.url.clone(),
@@ -78,6 +71,17 @@ impl<S: Send + Sync> Harness for Servers<S> {
         let offset = self.offset.fetch_add(ms, Ordering::SeqCst) + ms;
         let store = self.store.lock().unwrap().clone().unwrap();
         store.set_clock_offset(offset).await.unwrap();
+    }
+
+    async fn lose(&self) {
+        for node in &self.nodes {
+            let client = redis::Client::open(node.as_str()).unwrap();
+            let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+            redis::cmd("FLUSHALL")
+                .query_async::<()>(&mut connection)
+                .await
+                .unwrap();
+        }
     }
 }
 

@@ -5,9 +5,10 @@ use bytes::Bytes;
 use domain::{Millis, Partition, TaskId, TimelineItem, Token, TypeSpec};
 
 use crate::{
-    Admitted, BatchCounts, Claim, Claimed, Dispatch, Dispatched, EndedBatches, Error, Failure, Finish,
+    Admitted, BatchCounts, Claim, Claimed, Dispatch, Dispatched, EndedBatches, Epoch, Error, Failure, Finish,
     Heartbeat, Listed, NewTask, Nonce, Operation, Origin, OutboxEntry, Page, PartitionStats, QueueStats,
-    Recorded, Released, Removed, Reply, Retention, Seal, Sealed, TaskEvent, TaskFilter, TaskView, Verdict,
+    Recorded, Released, Removed, Reply, Retention, Seal, Sealed, Standing, TaskEvent, TaskFilter, TaskView,
+    Verdict,
 };
 
 /// The authoritative task state. Verbs that change tasks work on one partition; a call with tasks of another is
@@ -207,6 +208,23 @@ pub trait TaskStore: Send + Sync + 'static {
     /// The version of the control state, to see cheaply whether types changed.
     async fn types_version(&self) -> Result<u64, Error>;
 
-    /// Whether the store answers; its clock.
+    /// What the store says of its epoch.
+    async fn standing(&self) -> Result<Standing, Error>;
+
+    /// Gives a store that has no epoch this one. The first word stands: the answer is the epoch that holds now. Who did
+    /// not finish it is finished for by the next call.
+    async fn found(&self, epoch: &Epoch) -> Result<Epoch, Error>;
+
+    /// From now on every call of this process names this epoch, and is [`Error::Lost`] where the partition that it
+    /// works on has another or none. Takes back what [`Self::condemn`] said.
+    fn adopt(&self, epoch: &Epoch);
+
+    /// From now on [`Self::ping`] is [`Error::Lost`], and why.
+    fn condemn(&self, why: &str);
+
+    /// Why the store is lost, as far as this process knows.
+    fn condemned(&self) -> Option<String>;
+
+    /// Whether the store answers and is not lost; its clock.
     async fn ping(&self) -> Result<Millis, Error>;
 }

@@ -14,5 +14,6 @@ mod schedule_cli;
 mod schedules;
 mod scheduling;
 mod spans;
+mod store_lost;
 mod tls;
 mod town;

@@ -39,25 +39,46 @@ pub(crate) struct Gate {
 #[derive(Clone, Default)]
 pub(crate) struct Entrance {
     pub(crate) gate: Arc<SetOnce<Gate>>,
-    pub(crate) health: Health,
     /// What all bodies that are worked on may take.
     pub(crate) room: Room,
+    /// Why there is no gate yet.
+    pub(crate) health: Health,
+}
+
+impl Entrance {
+    async fn gate(&self) -> Result<Gate, Refusal> {
+        if let Some(gate) = self.gate.get() {
+            return Ok(gate.clone());
+        }
+        // Who was told that all is well finds the gate open.
+        if self.health.is_ready()
+            && let Ok(gate) = tokio::time::timeout(SOON, self.gate.wait()).await
+        {
+            return Ok(gate.clone());
+        }
+        Err(self.waits())
+    }
+
+    /// The store does not answer yet, or is lost.
+    fn waits(&self) -> Refusal {
+        let not_ready = self.health.not_ready();
+        let store = not_ready.iter().find(|dependency| dependency.name == "redis");
+        match store.map(|store| store.reason.as_str()) {
+            Some(lost) if lost.starts_with("store_lost") => Refusal::lost(lost),
+            Some(_) | None => Refusal::unavailable("the store does not answer yet; see /readyz"),
+        }
+    }
 }
 
 impl FromRequestParts<Entrance> for Gate {
     type Rejection = Refusal;
 
     async fn from_request_parts(_: &mut Parts, entrance: &Entrance) -> Result<Self, Refusal> {
-        if let Some(gate) = entrance.gate.get() {
-            return Ok(gate.clone());
+        let gate = entrance.gate().await?;
+        match gate.store.condemned() {
+            Some(why) => Err(store::Error::Lost(why).into()),
+            None => Ok(gate),
         }
-        // Who was told that all is well finds the gate open.
-        if entrance.health.is_ready()
-            && let Ok(gate) = tokio::time::timeout(SOON, entrance.gate.wait()).await
-        {
-            return Ok(gate.clone());
-        }
-        Err(Refusal::unavailable("the store does not answer yet; see /readyz"))
     }
 }
 

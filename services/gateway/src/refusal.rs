@@ -120,6 +120,13 @@ impl Refusal {
         self
     }
 
+    /// 503: the store lost its data, and somebody has to restore it.
+    pub(crate) fn lost(detail: impl Into<String>) -> Self {
+        let mut refusal = Self::new(StatusCode::SERVICE_UNAVAILABLE, "Store lost", detail);
+        refusal.retry_after_s = Some(30);
+        refusal
+    }
+
     /// 503: it may work later.
     pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
         let mut refusal = Self::new(StatusCode::SERVICE_UNAVAILABLE, "Not available", detail);
@@ -138,6 +145,7 @@ impl From<store::Error> for Refusal {
                 refusal.retry_after_s = Some(5);
                 refusal
             }
+            store::Error::Lost(_) => Self::lost(detail),
             store::Error::Unusable(_) => Self::unavailable(detail),
             store::Error::Corrupt(reason) => {
                 tracing::error!(reason, "the store answered nonsense");

@@ -50,10 +50,17 @@ pub(crate) fn gateway(args: &role::Args) -> ExitCode {
 async fn serve(process: Process) -> anyhow::Result<()> {
     gateway::check(&process.config)?;
     let (bus, node) = (process.bus().await?, &process.node);
-    let gateway = bind(&process.config, bus, &process.metrics, &process.health, node).await?;
+    let gateway = bind(
+        &process.config,
+        bus.clone(),
+        &process.metrics,
+        &process.health,
+        node,
+    )
+    .await?;
     let mut unusable = None;
     let store = async {
-        let opened = process.store().await;
+        let opened = process.store(&bus).await;
         opened.unwrap_or_else(|error| {
             unusable = Some(error);
             None

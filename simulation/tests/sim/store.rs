@@ -7,7 +7,7 @@ use std::hash::Hasher;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::Token;
+use domain::{TaskId, Token};
 use store::{Error, Nonce, OutboxEntry, Reply, TaskStore};
 
 use crate::mutation::Mutation;
@@ -201,8 +201,16 @@ impl SimStore {
         }
     }
 
+    pub(crate) async fn leases(&self, leases: &[(TaskId, Token)]) -> Vec<(TaskId, Token)> {
+        let mut told = Vec::with_capacity(leases.len());
+        for (id, token) in leases {
+            told.push((*id, self.token(*id, *token).await));
+        }
+        told
+    }
+
     /// The token that the store is told: the caller's, unless nothing is fenced.
-    pub(crate) async fn token(&self, id: domain::TaskId, token: Token) -> Token {
+    pub(crate) async fn token(&self, id: TaskId, token: Token) -> Token {
         if !self.has(Mutation::SkipFence) {
             return token;
         }

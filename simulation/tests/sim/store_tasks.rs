@@ -4,24 +4,14 @@ use bytes::Bytes;
 use domain::{Millis, Partition, TaskId, TimelineItem, Token, TypeSpec};
 use handler::async_trait;
 use store::{
-    Admitted, BatchCounts, Claim, Claimed, Dispatch, Dispatched, EndedBatches, Error, Failure, Finish,
+    Admitted, BatchCounts, Claim, Claimed, Dispatch, Dispatched, EndedBatches, Epoch, Error, Failure, Finish,
     Heartbeat, Listed, NewTask, Nonce, Operation, Origin, OutboxEntry, Page, PartitionStats, QueueStats,
-    Recorded, Released, Removed, Reply, Retention, Seal, Sealed, TaskEvent, TaskFilter, TaskStore, TaskView,
-    Verdict,
+    Recorded, Released, Removed, Reply, Retention, Seal, Sealed, Standing, TaskEvent, TaskFilter, TaskStore,
+    TaskView, Verdict,
 };
 
 use crate::mutation::Mutation;
 use crate::store::{SimStore, once, plain, told};
-
-impl SimStore {
-    async fn leases(&self, leases: &[(TaskId, Token)]) -> Vec<(TaskId, Token)> {
-        let mut told = Vec::with_capacity(leases.len());
-        for (id, token) in leases {
-            told.push((*id, self.token(*id, *token).await));
-        }
-        told
-    }
-}
 
 #[async_trait]
 impl TaskStore for SimStore {
@@ -376,6 +366,26 @@ impl TaskStore for SimStore {
 
     async fn types_version(&self) -> Result<u64, Error> {
         plain!(self, "types_version", self.world.model.types_version())
+    }
+
+    async fn standing(&self) -> Result<Standing, Error> {
+        plain!(self, "standing", self.world.model.standing())
+    }
+
+    async fn found(&self, epoch: &Epoch) -> Result<Epoch, Error> {
+        plain!(self, "found", self.world.model.found(epoch))
+    }
+
+    fn adopt(&self, epoch: &Epoch) {
+        self.world.model.adopt(epoch);
+    }
+
+    fn condemn(&self, why: &str) {
+        self.world.model.condemn(why);
+    }
+
+    fn condemned(&self) -> Option<String> {
+        self.world.model.condemned()
     }
 
     async fn ping(&self) -> Result<Millis, Error> {

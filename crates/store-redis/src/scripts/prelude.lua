@@ -8,7 +8,7 @@
 local call = redis.call
 local pack, unpack_one = cmsgpack.pack, cmsgpack.unpack
 
-local common = unpack_one(ARGV[1])
+local common, epoch = unpack_one(ARGV[1])
 local actor, node, reason = common[1], common[2], common[3]
 local prefix = string.sub(KEYS[K_META], 1, -2)
 
@@ -17,7 +17,11 @@ local first_answer = call('GET', KEYS[K_NONCE])
 
 -- The store's clock never runs backward, not even after a failover to a host that is behind (I11).
 local time = call('TIME')
-local meta = call('HMGET', KEYS[K_META], 'now', 'token', 'guard', 'offset', 'lease')
+local meta = call('HMGET', KEYS[K_META], 'now', 'token', 'guard', 'offset', 'lease', 'epoch')
+-- A partition that was emptied, or is another store's, is not worked on.
+if meta[6] ~= epoch then
+  return redis.error_reply('GFLOST ' .. prefix .. ' has the epoch ' .. (meta[6] or 'none') .. ', not ' .. epoch)
+end
 local before = tonumber(meta[1] or 0)
 local now = math.max(time[1] * 1000 + math.floor(time[2] / 1000) + CLOCK_OFFSET, before)
 local token_before = tonumber(meta[2] or 0)

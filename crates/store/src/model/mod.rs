@@ -10,6 +10,7 @@ mod clock;
 mod control;
 mod dispatch;
 mod due;
+mod epoch;
 mod finish;
 mod list;
 mod nonces;
@@ -35,7 +36,7 @@ pub use clock::Clock;
 pub(crate) use operate::event;
 use shard::Shard;
 
-use crate::{BATCH_MAX, Calendar, Error, Nonce, Reply, TypePause};
+use crate::{BATCH_MAX, Calendar, Epoch, Error, Nonce, Reply, TypePause};
 
 /// A store in memory.
 #[derive(Debug)]
@@ -43,10 +44,12 @@ pub struct Model {
     clock: Clock,
     partitions: u16,
     state: Mutex<State>,
+    known: Mutex<epoch::Known>,
 }
 
 #[derive(Debug, Default)]
 struct State {
+    epoch: Option<Epoch>,
     shards: Vec<Shard>,
     types: BTreeMap<String, TypeSpec>,
     types_version: u64,
@@ -62,15 +65,15 @@ impl Model {
     #[must_use]
     pub fn new(partitions: u16, clock: Clock) -> Self {
         let partitions = partitions.max(1);
-        let state = State {
-            shards: (0..partitions).map(Shard::new).collect(),
-            ..State::default()
-        };
-        Self {
+        let model = Self {
             clock,
             partitions,
-            state: Mutex::new(state),
-        }
+            state: Mutex::default(),
+            known: Mutex::default(),
+        };
+        model.lose();
+        model.begin();
+        model
     }
 
     /// A faulty one: a task that was dispatched waits for its claim for ever.
@@ -109,6 +112,7 @@ impl Model {
         act: impl FnOnce(&mut Shard) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let mut state = self.state();
+        self.refuse_lost(&state)?;
         let shard = state
             .shards
             .get_mut(usize::from(partition))

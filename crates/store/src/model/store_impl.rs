@@ -6,10 +6,10 @@ use domain::{Millis, Partition, TaskId, TimelineItem, Token, TypeSpec};
 
 use super::{Model, list};
 use crate::{
-    Admitted, BatchCounts, Claim, Claimed, Dispatch, Dispatched, EndedBatches, Error, Failure, Finish,
+    Admitted, BatchCounts, Claim, Claimed, Dispatch, Dispatched, EndedBatches, Epoch, Error, Failure, Finish,
     Heartbeat, Listed, NewTask, Nonce, Operation, Origin, OutboxEntry, Page, PartitionStats, QueueStats,
-    Recorded, Released, Removed, Reply, Retention, Seal, Sealed, TaskEvent, TaskFilter, TaskStore, TaskView,
-    Verdict,
+    Recorded, Released, Removed, Reply, Retention, Seal, Sealed, Standing, TaskEvent, TaskFilter, TaskStore,
+    TaskView, Verdict,
 };
 
 #[async_trait]
@@ -289,7 +289,9 @@ impl TaskStore for Model {
     }
 
     async fn put_types(&self, types: &[TypeSpec]) -> Result<u64, Error> {
-        Ok(self.state().put_types(types))
+        let mut state = self.state();
+        self.refuse_lost(&state)?;
+        Ok(state.put_types(types))
     }
 
     async fn types(&self) -> Result<(u64, Vec<TypeSpec>), Error> {
@@ -301,7 +303,30 @@ impl TaskStore for Model {
         Ok(self.state().types_version)
     }
 
+    async fn standing(&self) -> Result<Standing, Error> {
+        Ok(self.stands())
+    }
+
+    async fn found(&self, epoch: &Epoch) -> Result<Epoch, Error> {
+        Ok(self.give(epoch))
+    }
+
+    fn adopt(&self, epoch: &Epoch) {
+        self.know(epoch);
+    }
+
+    fn condemn(&self, why: &str) {
+        self.say_lost(why);
+    }
+
+    fn condemned(&self) -> Option<String> {
+        self.said_lost()
+    }
+
     async fn ping(&self) -> Result<Millis, Error> {
-        Ok(self.clock.now())
+        match self.said_lost() {
+            Some(why) => Err(Error::Lost(why)),
+            None => Ok(self.clock.now()),
+        }
     }
 }

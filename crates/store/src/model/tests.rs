@@ -9,11 +9,11 @@ use super::{Clock, Model};
 use crate::suite::Harness;
 use crate::{Finish, Origin, PlanStore, TaskStore};
 
-struct ModelHarness(Mutex<Clock>);
+struct ModelHarness(Mutex<Arc<Model>>);
 
 impl ModelHarness {
     fn new() -> Self {
-        Self(Mutex::new(Clock::standing(0)))
+        Self(Mutex::new(Arc::new(Model::new(1, Clock::standing(0)))))
     }
 }
 
@@ -21,12 +21,17 @@ impl ModelHarness {
 impl Harness for ModelHarness {
     async fn fresh(&self) -> Arc<dyn PlanStore> {
         let clock = Clock::standing(1_764_460_800_000);
-        *self.0.lock().unwrap() = clock.clone();
-        Arc::new(Model::new(4, clock))
+        let model = Arc::new(Model::new(4, clock));
+        *self.0.lock().unwrap() = Arc::clone(&model);
+        model
     }
 
     async fn advance(&self, ms: i64) {
-        self.0.lock().unwrap().advance(ms);
+        self.0.lock().unwrap().clock().advance(ms);
+    }
+
+    async fn lose(&self) {
+        self.0.lock().unwrap().lose();
     }
 }
 

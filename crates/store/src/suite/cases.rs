@@ -129,6 +129,12 @@ macro_rules! task_store_cases {
                 a_release_names_its_queues,
                 a_repeated_release_moves_nothing,
             }
+            epochs {
+                a_new_store_has_an_epoch_and_keeps_it,
+                a_store_that_lost_its_data_does_nothing_more,
+                another_epoch_is_not_taken_for_the_old_one,
+                what_is_said_to_be_lost_is_not_ready,
+            }
             fairness {
                 types_take_turns,
                 a_late_type_neither_waits_nor_catches_up,

@@ -18,6 +18,7 @@ pub mod clock;
 pub mod counters;
 pub mod dispatch;
 pub mod due;
+pub mod epochs;
 pub mod fairness;
 pub mod fences;
 pub mod fires;
@@ -68,6 +69,9 @@ pub trait Harness: Send + Sync {
 
     /// Moves the newest store's clock by `ms`, at once. A negative number plays a host whose clock is behind.
     async fn advance(&self, ms: i64);
+
+    /// Takes everything out of the newest store, behind its back.
+    async fn lose(&self);
 }
 
 /// Runs every case on one harness, one after the other.

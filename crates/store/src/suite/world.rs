@@ -106,6 +106,11 @@ impl<'a> World<'a> {
         self.harness.advance(ms).await;
     }
 
+    /// All data goes.
+    pub(super) async fn lose(&self) {
+        self.harness.lose().await;
+    }
+
     /// Time passes while somebody calls all along.
     pub(super) async fn pass(&self, ms: i64) {
         let mut left = ms;

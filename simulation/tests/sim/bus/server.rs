@@ -35,6 +35,8 @@ pub(crate) struct Server {
     /// How often clients had to connect.
     pub(super) epoch: u64,
     pub(super) created_ms: i64,
+    /// The metadata of the events stream.
+    pub(super) words: BTreeMap<String, String>,
     streams: Vec<Stream>,
     consumers: BTreeMap<(String, String), Consumer>,
     subscriptions: BTreeMap<u64, Subscription>,
@@ -60,6 +62,7 @@ impl Server {
             up: true,
             epoch: 1,
             created_ms: crate::host::START_MS,
+            words: BTreeMap::new(),
             streams: Stream::all(),
             consumers: BTreeMap::new(),
             subscriptions: BTreeMap::new(),
@@ -98,6 +101,7 @@ impl Server {
         }
         if wiped {
             self.created_ms = crate::host::START_MS + now_us / 1_000;
+            self.words.clear();
         }
     }
 

@@ -90,6 +90,14 @@ impl Wire for Line {
         self.world.bus().created_ms
     }
 
+    fn word(&self, key: &str) -> Option<String> {
+        self.world.bus().words.get(key).cloned()
+    }
+
+    fn keep_word(&self, key: &str, word: &str) {
+        self.world.bus().words.insert(key.to_owned(), word.to_owned());
+    }
+
     fn create_consumer(&self, wanted: WantedConsumer) -> bool {
         self.world.bus().create_consumer(wanted)
     }

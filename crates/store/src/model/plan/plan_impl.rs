@@ -125,7 +125,9 @@ impl PlanStore for Model {
     }
 
     async fn put_calendars(&self, calendars: &[(String, Bytes)]) -> Result<u64, Error> {
-        Ok(self.state().put_calendars(calendars))
+        let mut state = self.state();
+        self.refuse_lost(&state)?;
+        Ok(state.put_calendars(calendars))
     }
 
     async fn calendars(&self) -> Result<(u64, Vec<Calendar>), Error> {
