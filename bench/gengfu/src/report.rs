@@ -50,11 +50,10 @@ impl Report {
         self.figures.iter().filter_map(of).collect::<Vec<_>>().join(", ")
     }
 
-    /// Prints medians with their range, then the JSON object.
-    pub(crate) fn print(mut self, tasks: usize, runs: usize) -> Result<()> {
-        let mut object = Map::new();
-        object.insert("tasks".into(), json!(tasks));
-        object.insert("runs".into(), json!(runs));
+    /// Prints medians with their range, then the JSON object, which begins with what was measured.
+    pub(crate) fn print(mut self, of: &[(&str, usize)]) -> Result<()> {
+        let given = of.iter().map(|(name, count)| ((*name).to_owned(), json!(count)));
+        let mut object: Map<_, _> = given.collect();
         println!("{:<44} {:>12} {:>12} {:>12}", "", "median", "lowest", "highest");
         for (name, values) in &mut self.figures {
             let [median, lowest, highest] = [0.5, 0.0, 1.0].map(|share| percentile(values, share));

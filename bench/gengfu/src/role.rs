@@ -28,13 +28,15 @@ pub(crate) struct Role {
 }
 
 impl Role {
+    /// Starts a role; of several of a kind the others have a number behind the kind, as in `scheduler-2`.
     pub(crate) fn start(name: &'static str, folder: &Path, settings: &[String]) -> Result<Self> {
+        let kind = name.split('-').next().unwrap_or(name);
         let config = folder.join(format!("{name}.toml"));
         std::fs::write(&config, settings.join("\n"))?;
         let log = folder.join(format!("{name}.log"));
         let file = File::create(&log)?;
         let child = Command::new(gengfu_binary()?)
-            .arg(name)
+            .arg(kind)
             .arg("--config")
             .arg(&config)
             .stdin(Stdio::null())

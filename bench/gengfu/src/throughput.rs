@@ -38,7 +38,7 @@ pub(crate) async fn run(options: &Options) -> Result<()> {
         measure(options, &mut report).await?;
         eprintln!("run {number} of {}: {}", options.runs, report.last_line());
     }
-    report.print(options.tasks, options.runs)
+    report.print(&[("tasks", options.tasks), ("runs", options.runs)])
 }
 
 async fn measure(options: &Options, report: &mut Report) -> Result<()> {

@@ -68,12 +68,22 @@ impl Town {
 
     /// Stops a role in order.
     pub(crate) async fn stop_role(&mut self, name: &str) -> Result<()> {
+        self.take(name)?.stop().await
+    }
+
+    /// Ends a role at once (SIGKILL).
+    pub(crate) fn kill_role(&mut self, name: &str) -> Result<()> {
+        drop(self.take(name)?);
+        Ok(())
+    }
+
+    fn take(&mut self, name: &str) -> Result<Role> {
         let at = self
             .roles
             .iter()
             .position(|role| role.name == name)
             .context("no such role")?;
-        self.roles.remove(at).stop().await
+        Ok(self.roles.remove(at))
     }
 
     pub(crate) fn role(&self, name: &str) -> Result<&Role> {
@@ -88,7 +98,7 @@ impl Town {
         let since = tokio::time::Instant::now();
         let mut last = Value::Null;
         while since.elapsed() < limit {
-            last = self.api.get("/api/v1/stats").await?.json();
+            last = self.stats().await?;
             if done(&last) >= success {
                 return Ok(());
             }
@@ -97,10 +107,37 @@ impl Town {
         bail!("{success} tasks should have succeeded within {limit:?}: {last}")
     }
 
+    /// Tasks that were ever made, whatever their status.
+    pub(crate) async fn made(&self) -> Result<u64> {
+        let stats = self.stats().await?;
+        let tasks = stats["tasks"].as_object().context("no counts of tasks")?;
+        Ok(tasks.values().filter_map(Value::as_u64).sum())
+    }
+
+    async fn stats(&self) -> Result<Value> {
+        Ok(self.api.get("/api/v1/stats").await?.json())
+    }
+
+    pub(crate) fn redis_pid(&self) -> Result<u32> {
+        self.redis.pid().context("redis")
+    }
+
+    /// A number of `INFO`.
+    pub(crate) fn redis_info(&self, field: &str) -> Result<f64> {
+        let info = self.redis.connect()?.call(&["INFO"])?.text();
+        let value = info
+            .lines()
+            .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+        Ok(value
+            .with_context(|| format!("INFO has no {field}"))?
+            .trim()
+            .parse()?)
+    }
+
     /// What every process has used until now.
     pub(crate) fn cost(&self) -> Result<Cost> {
         let mut all = vec![
-            ("redis-server", cpu_seconds(self.redis.pid().context("redis")?)?),
+            ("redis-server", cpu_seconds(self.redis_pid()?)?),
             ("nats-server", cpu_seconds(self.nats.pid().context("nats")?)?),
         ];
         for role in &self.roles {
@@ -112,7 +149,7 @@ impl Town {
     /// Resident memory of every process now, in MiB.
     pub(crate) fn memory(&self) -> Result<Cost> {
         let mut all = vec![
-            ("redis-server", rss_mib(self.redis.pid().context("redis")?)?),
+            ("redis-server", rss_mib(self.redis_pid()?)?),
             ("nats-server", rss_mib(self.nats.pid().context("nats")?)?),
         ];
         for role in &self.roles {

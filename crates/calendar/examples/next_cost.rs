@@ -1,6 +1,5 @@
-//! Prints the nanoseconds that one next fire costs, for each expression of the cases and some rare ones.
-//!
-//! `cargo run --release -p gengfu-calendar --example next_cost`
+//! Prints the nanoseconds that one next fire costs, for each expression of the cases and some rare ones; the last line is
+//! one JSON object. `script/bench next` runs it.
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 
 use std::time::Instant;
@@ -27,9 +26,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     costs.sort_unstable();
     println!("{:>9} ns  median of the cases", costs[costs.len() / 2]);
+    let mut rare = 0;
     for (cron, zone, gap) in RARE {
-        measure(cron, zone, gap, "2026-03-01T00:00:00Z")?;
+        rare = rare.max(measure(cron, zone, gap, "2026-03-01T00:00:00Z")?);
     }
+    let median = costs[costs.len() / 2];
+    println!(
+        r#"{{"cases":{},"median ns":{median},"rarest ns":{rare}}}"#,
+        costs.len()
+    );
     Ok(())
 }
 
