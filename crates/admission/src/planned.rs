@@ -1,7 +1,7 @@
 //! The task of a planned instant, by the rules of every other submission (I7).
 
 use bytes::Bytes;
-use domain::{Millis, TaskId};
+use domain::{FAN_OUT, Millis, TaskId};
 use plan::{Pause, Record, Settlement, Standing, Unreadable};
 use store::{NewTask, NewTrigger};
 
@@ -44,7 +44,10 @@ pub fn planned(planned: Planned<'_>, types: &TypeTable, limits: &Limits) -> Resu
         task_type: &schedule.task_type,
         payload: payload(planned),
         idempotency_key: &key,
-        pool: options.pool.as_deref().unwrap_or_default(),
+        pool: options
+            .pool
+            .as_deref()
+            .unwrap_or_else(|| rows_pool(schedule, types)),
         tier: options.tier.map_or("", domain::Tier::as_str),
         expire_after_ms: options.expire_after_ms.unwrap_or(0),
         max_retry: options.max_retry.map(u32::from),
@@ -66,9 +69,27 @@ pub fn planned(planned: Planned<'_>, types: &TypeTable, limits: &Limits) -> Resu
     })
 }
 
+/// The pool in which a handler gives the rows of a batch: that of its type, where no type says another for the batch.
+fn rows_pool<'t>(schedule: &plan::Schedule, types: &'t TypeTable) -> &'t str {
+    let list = match schedule.fan_out.as_ref().map(|rows| &rows.source) {
+        Some(plan::Source::Handler { task_type }) if schedule.task_type == FAN_OUT => types.get(task_type),
+        Some(_) | None => None,
+    };
+    let list = list.and_then(|known| known.as_ref().ok());
+    list.map_or("", |list| &list.spec().pool)
+}
+
 fn payload(planned: Planned<'_>) -> Bytes {
-    let own = || planned.plan.payload(planned.planned_at, planned.fired_at).into();
-    planned.payload.cloned().unwrap_or_else(own)
+    let plan = planned.plan;
+    match planned.payload {
+        // What a person gave goes as it is, unless it is only a part of what the task is told.
+        Some(given) if plan.schedule().fan_out.is_none() => given.clone(),
+        given => {
+            let text = given.map(|given| String::from_utf8_lossy(given));
+            plan.payload(planned.planned_at, planned.fired_at, text.as_deref())
+                .into()
+        }
+    }
 }
 
 /// The ledger's record of what the policy engine decided, with the task of a fire.
@@ -114,8 +135,7 @@ mod tests {
     }
 
     fn types() -> TypeTable {
-        let strict =
-            r#"{"name":"strict","handler":"echo","run_timeout":"7s","input_schema":{"required":["day"]}}"#;
+        let strict = r#"{"name":"strict","handler":"echo","run_timeout":"7s","pool":"p1","input_schema":{"required":["day"]}}"#;
         TypeTable::new(1, vec![serde_json::from_str(strict).unwrap()])
     }
 
@@ -149,6 +169,20 @@ mod tests {
             (domain::Tier::High, "p2", 7, 9_000)
         );
         assert_eq!(task.id.partition(16), domain::schedule_partition("nightly", 16));
+    }
+
+    #[test]
+    fn a_fire_that_is_a_batch_is_told_where_its_rows_come_from() {
+        let task = fire(
+            r#"{"name":"a","cron":"0 3 * * *","zone":"UTC","payload":{"at":"{{planned_time}}"},
+                "fan_out":{"source":"handler","type":"strict","each":"strict"}}"#,
+        )
+        .unwrap();
+        assert_eq!((task.task_type.as_str(), task.max_lost), (FAN_OUT, 10));
+        assert_eq!(task.pool, "p1", "it runs where the handler is");
+        let order = plan::Order::parse(std::str::from_utf8(&task.payload).unwrap()).unwrap();
+        assert_eq!(order.payload.as_deref(), Some(r#"{"at":"07:00:00"}"#));
+        assert_eq!(order.fan_out.each, "strict");
     }
 
     #[test]

@@ -18,13 +18,16 @@ pub struct TypeTable {
 }
 
 impl TypeTable {
-    /// Compiles what the store has. A type whose schema this process can't use stays known, with the reason.
+    /// Compiles what the store has. A type whose schema this process can't use stays known, with the reason. The
+    /// built-in type is there too, unless it is declared.
     #[must_use]
     pub fn new(version: u64, specs: Vec<TypeSpec>) -> Self {
         let compiled = |spec: TypeSpec| (spec.name.clone(), KnownType::new(spec).map(Arc::new));
+        let built_in = std::iter::once(TypeSpec::fan_out());
         Self {
             version,
-            types: specs.into_iter().map(compiled).collect(),
+            // The later one of a name stays.
+            types: built_in.chain(specs).map(compiled).collect(),
         }
     }
 

@@ -33,7 +33,7 @@ pub use run_times::{RUN_TIMES_MIN, RunTimes, STUCK_MIN_MS, STUCK_TIMES};
 pub use schedule::{Overlap, TriggerOutcome, schedule_partition};
 pub use status::{Status, SubState};
 pub use task::{Stop, Task, TimelineItem};
-pub use task_type::{HandlerSpec, TypeSpec, valid_pool, valid_type};
+pub use task_type::{FAN_OUT, HandlerSpec, TypeSpec, valid_pool, valid_type};
 pub use tier::Tier;
 pub use transition::{Row, TRANSITIONS, Verb, legal, state_machine_markdown};
 

@@ -7,6 +7,8 @@ use crate::{Backoff, Tier, duration};
 
 /// Most characters of a type's or pool's name.
 const NAME_MAX: usize = 100;
+/// The handler that makes a batch of a fire, and the type of its tasks where nobody declared one of their own.
+pub const FAN_OUT: &str = "gengfu.fan-out";
 
 /// A task type: what runs, where, how often again, how long.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -114,6 +116,31 @@ fn valid_name(name: &str, allowed: impl Fn(u8) -> bool) -> bool {
 }
 
 impl TypeSpec {
+    /// The type of the tasks that make a batch of a fire, as it is where nobody declares it: many rows take their time,
+    /// and a run that goes on where another ended does no harm, however many executors vanish under it.
+    #[must_use]
+    pub fn fan_out() -> Self {
+        Self {
+            name: FAN_OUT.to_owned(),
+            handler: FAN_OUT.to_owned(),
+            http: None,
+            command: None,
+            pool: default_pool(),
+            tier: default_tier(),
+            max_retry: None,
+            max_lost: 10,
+            backoff: Backoff::default(),
+            run_timeout: "1h".to_owned(),
+            expire_after: None,
+            concurrency: None,
+            rate: None,
+            input_schema: None,
+            errors: None,
+            on_unknown_outcome: None,
+            paused: false,
+        }
+    }
+
     /// Milliseconds that a run may take.
     #[must_use]
     pub fn run_timeout_ms(&self) -> i64 {
@@ -158,6 +185,11 @@ impl TypeSpec {
             return Err(format!(
                 "name {:?} is no type name; use a-z, 0-9, '_', '.', '-', at most {NAME_MAX}, starting with a letter or digit",
                 self.name
+            ));
+        }
+        if self.name == FAN_OUT && self.handler != FAN_OUT {
+            return Err(format!(
+                "name {FAN_OUT:?} is that of the built-in type; give another one, or handler: {FAN_OUT}"
             ));
         }
         if !valid_pool(&self.pool) {
@@ -208,6 +240,7 @@ mod tests {
             (5, 3)
         );
         assert_eq!((spec.run_timeout_ms(), spec.max_lost), (300_000, 3));
+        assert_eq!(TypeSpec::fan_out().check(), Ok(()));
     }
 
     #[test]
@@ -226,6 +259,7 @@ mod tests {
                 "run_timeout",
             ),
             (r#"{"name":"a","handler":"http"}"#, "http"),
+            (r#"{"name":"gengfu.fan-out","handler":"echo"}"#, "built-in"),
             (
                 r#"{"name":"a","handler":"echo","on_unknown_outcome":"x"}"#,
                 "on_unknown_outcome",

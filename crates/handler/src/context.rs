@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{Millis, TaskId};
 
-use crate::{LeaseTerm, Output, Progress, StopSignal};
+use crate::{LeaseTerm, Lines, Output, Progress, StopSignal};
 
 /// The id in a [`TaskContext::for_test`]: a fixed one, so that tests may compare with it.
 const TEST_ID: [u8; 16] = *b"\x01\x92\xf0\xc1\x2d\x3e\x7a\xbc\x8d\xef\x01\x23\x45\x67\x89\xab";
@@ -22,6 +22,7 @@ pub struct TaskContext {
     run_timeout: Duration,
     output: Output,
     progress: Progress,
+    lines: Option<Lines>,
     stop: StopSignal,
     lease: LeaseTerm,
     fencing_token: String,
@@ -46,6 +47,7 @@ impl TaskContext {
             run_timeout: RUN_TIMEOUT_DEFAULT,
             output: Output::default(),
             progress: Progress::default(),
+            lines: None,
             stop: StopSignal::never(),
             lease: LeaseTerm::endless(),
             fencing_token: String::new(),
@@ -112,6 +114,13 @@ impl TaskContext {
         &self.progress
     }
 
+    /// Where the rows go, a line of JSON each, if the run is to give the rows of a batch (`fan_out` of a schedule). A
+    /// handler that writes nothing there gives them by its result.
+    #[must_use]
+    pub const fn lines(&self) -> Option<&Lines> {
+        self.lines.as_ref()
+    }
+
     /// Says when the run must end before it is done.
     #[must_use]
     pub const fn stop(&self) -> &StopSignal {
@@ -166,6 +175,12 @@ impl Builder {
     /// Where the handler says what it is about to do.
     pub fn progress(mut self, progress: Progress) -> Self {
         self.0.progress = progress;
+        self
+    }
+
+    /// Where the rows go that it gives.
+    pub fn lines(mut self, lines: Lines) -> Self {
+        self.0.lines = Some(lines);
         self
     }
 

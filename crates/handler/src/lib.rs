@@ -37,6 +37,7 @@
 mod context;
 mod error;
 mod lease;
+mod lines;
 mod output;
 mod progress;
 mod registry;
@@ -50,6 +51,7 @@ pub use context::{Builder, TaskContext};
 pub use domain::{ErrorClass, Millis, TaskId};
 pub use error::HandlerError;
 pub use lease::{LeaseKeeper, LeaseTerm};
+pub use lines::{Lines, LinesError};
 pub use output::{OUTPUT_BYTES_DEFAULT, Output};
 pub use progress::{Progress, ProgressView};
 pub use registry::{RESERVED, RegisterError, Registry};

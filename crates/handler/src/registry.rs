@@ -7,6 +7,9 @@ use crate::TaskHandler;
 /// Names of the built-in handlers, which are made from a type's definition and can't be registered.
 pub const RESERVED: [&str; 5] = ["http", "command", "echo", "sleep", "fail"];
 
+/// What the names of handlers begin with that are part of Gengfu itself.
+const OURS: &str = "gengfu.";
+
 /// Why a handler could not be registered.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum RegisterError {
@@ -39,7 +42,7 @@ impl Registry {
         if !domain::valid_type(name) {
             return Err(RegisterError::BadName(name.to_owned()));
         }
-        if RESERVED.contains(&name) || self.0.contains_key(name) {
+        if RESERVED.contains(&name) || name.starts_with(OURS) || self.0.contains_key(name) {
             return Err(RegisterError::Taken(name.to_owned()));
         }
         self.0.insert(name.to_owned(), Arc::new(handler));
@@ -105,10 +108,12 @@ mod tests {
             registry.register("one", Reply("1")),
             Err(RegisterError::Taken("one".into()))
         );
-        assert_eq!(
-            registry.register("http", Reply("1")),
-            Err(RegisterError::Taken("http".into()))
-        );
+        for ours in ["http", "gengfu.fan-out"] {
+            assert_eq!(
+                registry.register(ours, Reply("1")),
+                Err(RegisterError::Taken(ours.into()))
+            );
+        }
         assert_eq!(
             registry.register("A b", Reply("1")),
             Err(RegisterError::BadName("A b".into()))

@@ -121,7 +121,7 @@ impl Command {
 impl TaskHandler for Command {
     async fn run(&self, ctx: &TaskContext, payload: Bytes) -> Result<Bytes, HandlerError> {
         let program = self.program(ctx)?;
-        let launched = launch(&self.supervisor, ctx.output(), self.result_bytes)?;
+        let launched = launch(&self.supervisor, ctx, self.result_bytes)?;
         let Launched {
             link,
             mut printed,

@@ -122,7 +122,7 @@ impl Http {
             .await
             .map_err(|error| classify::no_answer(error, sent.is_set()))?;
         ctx.progress().phase("body");
-        response::read(answer, &self.classes, self.result_bytes, ctx.output()).await
+        response::read(answer, &self.classes, self.result_bytes, ctx).await
     }
 }
 

@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::sync::Arc;
+use std::{
+    io::{Read, Seek},
+    sync::Arc,
+};
 
 use domain::{ErrorClass, ErrorClass::*, HandlerSpec};
 use gengfu_handlers::{CommandPolicy, Options, Secrets, build, command::Supervisor};
-use handler::{Bytes, HandlerError, TaskContext, TaskHandler};
+use handler::{Bytes, HandlerError, Lines, TaskContext, TaskHandler};
 use serde_json::{Value, json};
 
 fn options() -> Options {
@@ -45,6 +48,32 @@ async fn run(settings: Value, payload: impl Into<Bytes>) -> Result<Bytes, Handle
 
 fn class_and_code(error: &HandlerError) -> (ErrorClass, &str) {
     (error.class, &error.code)
+}
+
+#[tokio::test]
+async fn of_a_run_that_gives_rows_the_output_is_kept_whole() {
+    let mut file = tempfile::tempfile().unwrap();
+    let lines = Lines::new(file.try_clone().unwrap(), 1_000_000);
+    let id = TaskContext::for_test("a").task_id();
+    let ctx = TaskContext::builder(id, "a").lines(lines.clone()).build();
+    let options = Options {
+        result_bytes: 10,
+        ..options()
+    };
+    let script = "i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i+1)); done; echo no row >&2";
+    let result = made(shell(script), json!(null), &options)
+        .run(&ctx, Bytes::new())
+        .await;
+    assert_eq!(result.unwrap(), "");
+    let mut text = String::new();
+    file.rewind().unwrap();
+    file.read_to_string(&mut text).unwrap();
+    assert_eq!(text.len() as u64, lines.finish().unwrap());
+    assert!(
+        text.lines()
+            .map(|line| line.parse::<u32>().unwrap())
+            .eq(0..20_000)
+    );
 }
 
 #[tokio::test]

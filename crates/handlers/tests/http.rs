@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{ErrorClass::*, HandlerSpec};
 use gengfu_handlers::{Options, Secrets, build};
-use handler::{Bytes, HandlerError, StopReason, Stopper, TaskContext, TaskHandler};
+use handler::{Bytes, HandlerError, Lines, StopReason, Stopper, TaskContext, TaskHandler};
 use serde_json::{Value, json};
 use server::{Reply, Server, answer};
 use tokio::net::TcpListener;
@@ -241,6 +241,25 @@ async fn a_long_answer_is_cut_and_the_output_says_so() {
         .await;
     assert_eq!(result.unwrap().len(), 1_000);
     assert!(String::from_utf8_lossy(&ctx.output().finish()).contains("1000 bytes"));
+}
+
+#[tokio::test]
+async fn of_a_run_that_gives_rows_the_answer_is_kept_whole_up_to_the_bound() {
+    let server = Server::start(|_| answer("200 OK", &[], &[b'x'; 100_000])).await;
+    let options = Options {
+        result_bytes: 10,
+        ..Options::default()
+    };
+    let handler = made(json!({"url": server.url("/rows")}), json!(null), &options);
+    let run = async |most| {
+        let lines = Lines::new(std::io::sink(), most);
+        let id = TaskContext::for_test("a").task_id();
+        let ctx = TaskContext::builder(id, "a").lines(lines.clone()).build();
+        assert_eq!(handler.run(&ctx, Bytes::new()).await.unwrap(), "");
+        lines.finish()
+    };
+    assert_eq!(run(100_000).await.unwrap(), 100_000);
+    assert!(run(99_999).await.is_err());
 }
 
 #[tokio::test]

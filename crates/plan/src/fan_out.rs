@@ -6,7 +6,12 @@ use crate::fields::{Fields, shown};
 use crate::object::Object;
 use crate::rows::{Rows, rows};
 use crate::template::Unknown;
-use crate::{Problem, Template};
+use crate::{Moment, Problem, Template};
+
+/// Most rows that a definition may allow: the row's number has 32 bits.
+const ROWS_MAX: u64 = u32::MAX as u64;
+/// The longest download: a day, in milliseconds.
+const TIMEOUT_MS: i64 = 86_400_000;
 
 /// Where the rows come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,12 +27,14 @@ pub enum Source {
     Url {
         /// The address.
         url: Template,
+        /// Milliseconds that the whole answer may take; none: the executor's default.
+        timeout_ms: Option<i64>,
         /// How the answer is read.
         rows: Rows,
     },
-    /// The lines of JSON that a task prints or returns.
+    /// The lines of JSON that the handler of a type prints or returns.
     Handler {
-        /// The task's type.
+        /// The type's name.
         task_type: String,
     },
 }
@@ -41,12 +48,16 @@ pub struct FanOut {
     pub each: String,
     /// The type of the task that follows when all have ended.
     pub then: Option<String>,
+    /// Rows above which nothing is submitted, if fewer than the executor allows.
+    pub max_rows: Option<u64>,
 }
 
+/// How a text with places is read.
+pub(crate) type ReadText = fn(&str) -> Result<Template, Unknown>;
+
 impl FanOut {
-    /// Reads the section; `own` is the schedule's own type, which a handler's rows come from where the section does not
-    /// say another.
-    pub(crate) fn read(raw: &str, own: Option<&str>) -> Result<Self, Vec<Problem>> {
+    /// Reads the section. `text` reads path and address: with places, or, of a fire, without.
+    pub(crate) fn read(raw: &str, text: ReadText) -> Result<Self, Vec<Problem>> {
         let mut fields = Fields::read("fan_out", raw).map_err(|problem| vec![problem])?;
         let word = fields.required("source", "write file, url or handler");
         let each = type_name(&mut fields, "each").unwrap_or_default();
@@ -54,10 +65,11 @@ impl FanOut {
             fields.fault("each", "is missing", "name the type of each row's task");
         }
         let then = type_name(&mut fields, "then");
+        let max_rows = fields.number("max_rows", 1..=ROWS_MAX);
         let source = match word.as_str() {
-            "file" => file(&mut fields),
-            "url" => url(&mut fields),
-            "handler" => handler(&mut fields, own),
+            "file" => file(&mut fields, text),
+            "url" => url(&mut fields, text),
+            "handler" => handler(&mut fields),
             "" => None,
             other => {
                 let reason = format!("{:?} is not known", shown(other));
@@ -66,8 +78,37 @@ impl FanOut {
             }
         };
         match (source, fields.finish()) {
-            (Some(source), problems) if problems.is_empty() => Ok(Self { source, each, then }),
+            (Some(source), problems) if problems.is_empty() => Ok(Self {
+                source,
+                each,
+                then,
+                max_rows,
+            }),
             (_, problems) => Err(problems),
+        }
+    }
+
+    /// The same for one fire: every place is filled in.
+    pub(crate) fn filled(&self, moment: &Moment<'_>) -> Self {
+        let source = match self.source.clone() {
+            Source::File { path, rows } => Source::File {
+                path: path.filled(moment),
+                rows,
+            },
+            Source::Url {
+                url,
+                timeout_ms,
+                rows,
+            } => Source::Url {
+                url: url.filled(moment),
+                timeout_ms,
+                rows,
+            },
+            source @ Source::Handler { .. } => source,
+        };
+        Self {
+            source,
+            ..self.clone()
         }
     }
 
@@ -79,9 +120,14 @@ impl FanOut {
                 object.text("path", path.text());
                 rows.write(&mut object);
             }
-            Source::Url { url, rows } => {
+            Source::Url {
+                url,
+                timeout_ms,
+                rows,
+            } => {
                 object.text("source", "url");
                 object.text("url", url.text());
+                object.maybe_duration("timeout", *timeout_ms);
                 rows.write(&mut object);
             }
             Source::Handler { task_type } => {
@@ -91,6 +137,7 @@ impl FanOut {
         }
         object.text("each", &self.each);
         object.maybe_text("then", self.then.as_deref());
+        object.maybe_number("max_rows", self.max_rows);
         object.finish()
     }
 }
@@ -107,12 +154,12 @@ fn type_name(fields: &mut Fields<'_>, key: &'static str) -> Option<String> {
     Some(name)
 }
 
-fn file(fields: &mut Fields<'_>) -> Option<Source> {
+fn file(fields: &mut Fields<'_>, read: ReadText) -> Option<Source> {
     let text = fields.required("path", "give the file's absolute path on the executor");
     if !text.is_empty() && !text.starts_with('/') {
         fields.fault("path", "is a relative path", "write an absolute one");
     }
-    let path = template(fields, "path", &text);
+    let path = template(fields, "path", &text, read);
     let rows = rows(fields, &text);
     Some(Source::File {
         path: path?,
@@ -120,7 +167,7 @@ fn file(fields: &mut Fields<'_>) -> Option<Source> {
     })
 }
 
-fn url(fields: &mut Fields<'_>) -> Option<Source> {
+fn url(fields: &mut Fields<'_>, read: ReadText) -> Option<Source> {
     let text = fields.required("url", "give the address");
     let host = text
         .strip_prefix("http://")
@@ -132,35 +179,29 @@ fn url(fields: &mut Fields<'_>) -> Option<Source> {
             "write https://host/path",
         );
     }
-    let url = template(fields, "url", &text);
+    let url = template(fields, "url", &text, read);
+    let timeout_ms = fields.duration("timeout", 1..=TIMEOUT_MS);
     let name = text.split(['?', '#']).next().unwrap_or_default();
     let rows = rows(fields, name);
     Some(Source::Url {
         url: url?,
+        timeout_ms,
         rows: rows?,
     })
 }
 
-fn handler(fields: &mut Fields<'_>, own: Option<&str>) -> Option<Source> {
-    let named = type_name(fields, "type");
-    match (named.as_deref(), own) {
-        (Some(named), Some(own)) if named != own => {
-            let reason = format!("{named:?} differs from the schedule's type {own:?}");
-            fields.fault("type", reason, "give one of them");
-            None
-        }
-        (None, None) => {
-            fields.fault("type", "is missing", "name the type whose task gives the rows");
-            None
-        }
-        (named, own) => Some(Source::Handler {
-            task_type: named.or(own)?.to_owned(),
-        }),
+fn handler(fields: &mut Fields<'_>) -> Option<Source> {
+    let task_type = type_name(fields, "type");
+    if task_type.is_none() && fields.problems.is_empty() {
+        fields.fault("type", "is missing", "name the type whose handler gives the rows");
     }
+    Some(Source::Handler {
+        task_type: task_type?,
+    })
 }
 
-fn template(fields: &mut Fields<'_>, key: &'static str, text: &str) -> Option<Template> {
-    match Template::parse(text) {
+fn template(fields: &mut Fields<'_>, key: &'static str, text: &str, read: ReadText) -> Option<Template> {
+    match read(text) {
         Ok(template) => Some(template),
         Err(error) => {
             fields.fault(key, error.reason(), Unknown::remedy());
@@ -175,99 +216,70 @@ mod tests {
 
     #[test]
     fn every_source_reads_back_from_its_canonical_form() {
-        for (text, own) in [
-            (
-                r#"{"source":"file","path":"/in/{{planned_date}}.csv","each":"a"}"#,
-                None,
-            ),
-            (
-                r#"{"source":"url","url":"https://h/x.ndjson?day={{planned_date}}","each":"a","then":"b"}"#,
-                None,
-            ),
-            (
-                r#"{"source":"file","path":"/in/x","format":"csv","encoding":"gbk","delimiter":";","map":{"id":"编号"},"each":"a"}"#,
-                None,
-            ),
-            (r#"{"source":"handler","type":"list","each":"a"}"#, None),
-            (r#"{"source":"handler","each":"a"}"#, Some("list")),
+        for text in [
+            r#"{"source":"file","path":"/in/{{planned_date}}.csv","each":"a"}"#,
+            r#"{"source":"url","url":"https://h/x.ndjson?day={{planned_date}}","timeout":"90s","each":"a","then":"b"}"#,
+            r#"{"source":"file","path":"/in/x","format":"csv","encoding":"gbk","delimiter":";","map":{"id":"编号"},"each":"a"}"#,
+            r#"{"source":"handler","type":"list","each":"a","max_rows":10}"#,
         ] {
-            let read = FanOut::read(text, own).unwrap();
-            assert_eq!(FanOut::read(&read.to_json(), own), Ok(read.clone()), "{text}");
-            if let Source::Handler { task_type } = read.source {
-                assert_eq!(task_type, "list");
-            }
+            let read = FanOut::read(text, Template::parse).unwrap();
+            assert_eq!(
+                FanOut::read(&read.to_json(), Template::parse),
+                Ok(read.clone()),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn what_a_source_needs_is_asked_for() {
-        for (text, own, field) in [
-            (r#"{"each":"a"}"#, None, "fan_out.source"),
-            (r#"{"source":"ftp","each":"a"}"#, None, "fan_out.source"),
-            (r#"{"source":"handler","type":"x"}"#, None, "fan_out.each"),
+        for (text, field) in [
+            (r#"{"each":"a"}"#, "fan_out.source"),
+            (r#"{"source":"ftp","each":"a"}"#, "fan_out.source"),
+            (r#"{"source":"handler","type":"x"}"#, "fan_out.each"),
+            (r#"{"source":"handler","type":"x","each":"A"}"#, "fan_out.each"),
+            (r#"{"source":"handler","each":"a"}"#, "fan_out.type"),
             (
-                r#"{"source":"handler","type":"x","each":"A"}"#,
-                None,
-                "fan_out.each",
+                r#"{"source":"file","path":"/x.csv","each":"a","max_rows":0}"#,
+                "fan_out.max_rows",
             ),
-            (r#"{"source":"handler","each":"a"}"#, None, "fan_out.type"),
             (
-                r#"{"source":"handler","type":"x","each":"a"}"#,
-                Some("y"),
-                "fan_out.type",
+                r#"{"source":"url","url":"http://h/x.csv","each":"a","timeout":"2d"}"#,
+                "fan_out.timeout",
             ),
             (
                 r#"{"source":"handler","type":"x","each":"a","path":"/x"}"#,
-                None,
                 "fan_out.path",
             ),
-            (
-                r#"{"source":"file","path":"x.csv","each":"a"}"#,
-                None,
-                "fan_out.path",
-            ),
+            (r#"{"source":"file","path":"x.csv","each":"a"}"#, "fan_out.path"),
             (
                 r#"{"source":"file","path":"/{{x}}.csv","each":"a"}"#,
-                None,
                 "fan_out.path",
             ),
-            (
-                r#"{"source":"file","path":"/x","each":"a"}"#,
-                None,
-                "fan_out.format",
-            ),
+            (r#"{"source":"file","path":"/x","each":"a"}"#, "fan_out.format"),
             (
                 r#"{"source":"file","path":"/x.csv","each":"a","encoding":"utf-9"}"#,
-                None,
                 "fan_out.encoding",
             ),
             (
                 r#"{"source":"file","path":"/x.csv","each":"a","delimiter":"ab"}"#,
-                None,
                 "fan_out.delimiter",
             ),
             (
                 r#"{"source":"file","path":"/x.csv","each":"a","map":[1]}"#,
-                None,
                 "fan_out.map",
             ),
             (
                 r#"{"source":"file","path":"/x.jsonl","each":"a","map":{"a":"b"}}"#,
-                None,
                 "fan_out.format",
             ),
             (
                 r#"{"source":"url","url":"ftp://x/y.csv","each":"a"}"#,
-                None,
                 "fan_out.url",
             ),
-            (
-                r#"{"source":"url","each":"a","format":"csv"}"#,
-                None,
-                "fan_out.url",
-            ),
+            (r#"{"source":"url","each":"a","format":"csv"}"#, "fan_out.url"),
         ] {
-            let problems = FanOut::read(text, own).unwrap_err();
+            let problems = FanOut::read(text, Template::parse).unwrap_err();
             assert_eq!(problems.len(), 1, "{text}: {problems:?}");
             assert_eq!(problems[0].field, field, "{text}");
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use calendar::{Fire, Timestamp, Timetable, WorkingDays, spread_delay_ms};
 use domain::Millis;
 
-use crate::{Moment, Problem, Schedule, timing};
+use crate::{Moment, Order, Problem, Schedule, timing};
 
 /// A planned instant and the moment at which it is to be fired: later where the schedule has a spread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,14 +91,17 @@ impl Plan {
         self.timetable.first_uncovered_after(timestamp(cursor))
     }
 
-    /// The payload of a fire; empty where the schedule has none.
+    /// The payload of a fire; empty where the schedule has none. `by_hand` stands in place of the schedule's own. Of a
+    /// fire that is a batch it is an [`Order`].
     #[must_use]
-    pub fn payload(&self, planned_at: Millis, fired_at: Millis) -> String {
+    pub fn payload(&self, planned_at: Millis, fired_at: Millis, by_hand: Option<&str>) -> String {
         let moment = self.moment(planned_at, fired_at);
-        self.schedule
-            .payload
-            .as_ref()
-            .map_or_else(String::new, |payload| payload.render(&moment))
+        let own = || self.schedule.payload.as_ref().map(|own| own.render(&moment));
+        let payload = by_hand.map(str::to_owned).or_else(own);
+        match &self.schedule.fan_out {
+            Some(fan_out) => Order::of(fan_out, &moment, payload).to_json(),
+            None => payload.unwrap_or_default(),
+        }
     }
 
     /// What a fire fills into templates.

@@ -1,7 +1,7 @@
 //! The definition of a schedule, as it stands in YAML and in the API, and its canonical form.
 
 use calendar::Spec;
-use domain::{Overlap, Tier, valid_pool, valid_type};
+use domain::{FAN_OUT, Overlap, Tier, valid_pool, valid_type};
 
 use crate::fields::{Fields, shown};
 use crate::object::Object;
@@ -10,8 +10,6 @@ use crate::{FanOut, Misfire, Problem, Template, timing};
 
 /// The longest definition, in bytes of JSON.
 pub const DEFINITION_BYTES: usize = 4 * 1024 * 1024;
-/// The type of the task that stands for a fire whose rows come from a file or a URL, where the definition names none.
-pub const FAN_OUT_TYPE: &str = "gengfu.fan-out";
 /// Most tasks that may wait for an earlier one.
 const QUEUE_MAX: u64 = 255;
 /// The longest spread: a day, in milliseconds.
@@ -76,7 +74,7 @@ impl Schedule {
         let name = name(&mut fields);
         let own = own_type(&mut fields);
         let when = timing::read(&mut fields);
-        let fan_out = fan_out(&mut fields, own.as_deref());
+        let fan_out = fan_out(&mut fields);
         let (overlap, queue_max) = overlap(&mut fields);
         let schedule = Self {
             name,
@@ -153,29 +151,22 @@ fn own_type(fields: &mut Fields<'_>) -> Option<String> {
     Some(own)
 }
 
-/// The type of the task that stands for a fire.
+/// The type of the task that stands for a fire; of one that is a batch the built-in one, where no other is named.
 fn task_type(fields: &mut Fields<'_>, own: Option<String>, fan_out: Option<&FanOut>) -> String {
-    match (own, fan_out.map(|fan_out| &fan_out.source)) {
-        (Some(own), _) => own,
-        (None, Some(crate::Source::Handler { task_type })) => task_type.clone(),
-        (None, Some(_)) => FAN_OUT_TYPE.to_owned(),
-        (None, None) => {
-            // A fan-out that could not be read has its own problem.
-            if fields
-                .problems
-                .iter()
-                .all(|problem| !problem.field.starts_with("fan_out"))
-            {
-                fields.fault("type", "is missing", "name a declared type");
-            }
-            String::new()
+    let built_in = || fan_out.map(|_| FAN_OUT.to_owned());
+    own.or_else(built_in).unwrap_or_else(|| {
+        // A fan-out that could not be read has its own problem.
+        let mut faults = fields.problems.iter();
+        if faults.all(|problem| !problem.field.starts_with("fan_out")) {
+            fields.fault("type", "is missing", "name a declared type");
         }
-    }
+        String::new()
+    })
 }
 
-fn fan_out(fields: &mut Fields<'_>, own: Option<&str>) -> Option<FanOut> {
+fn fan_out(fields: &mut Fields<'_>) -> Option<FanOut> {
     let raw = fields.raw("fan_out")?;
-    match FanOut::read(raw, own) {
+    match FanOut::read(raw, Template::parse) {
         Ok(fan_out) => Some(fan_out),
         Err(problems) => {
             fields.problems.extend(problems);

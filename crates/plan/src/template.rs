@@ -113,6 +113,19 @@ impl Template {
         })
     }
 
+    /// A text in which nothing is filled in, whatever it holds.
+    pub(crate) fn literal(text: &str) -> Self {
+        Self {
+            text: text.into(),
+            places: Vec::new(),
+        }
+    }
+
+    /// The same with every place filled in.
+    pub(crate) fn filled(&self, moment: &Moment<'_>) -> Self {
+        Self::literal(&self.render(moment))
+    }
+
     /// The text as it was written.
     #[must_use]
     pub fn text(&self) -> &str {

@@ -10,6 +10,7 @@
 
 mod audit;
 mod batch;
+mod calls;
 mod epoch;
 mod error;
 mod event;
@@ -28,6 +29,7 @@ mod watch;
 
 pub use audit::{AUDIT_COUNT_MAX, AUDIT_PAGE, AuditPage, AuditStore, AuditedTask, Place, Tally};
 pub use batch::{BATCH_KEEP_MS, BatchCounts, EndedBatch, EndedBatches, Seal, Sealed};
+pub use calls::{AdmitCall, admit_calls};
 pub use epoch::{Epoch, Standing};
 pub use error::Error;
 pub use event::{OutboxEntry, TaskEvent};

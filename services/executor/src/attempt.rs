@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use admission::{KnownType, TypeTable};
 use bytes::Bytes;
-use domain::{ErrorClass, Partition, Task};
+use domain::{ErrorClass, FAN_OUT, Partition, Task};
 use futures::FutureExt;
 use handler::{HandlerError, LeaseKeeper, Output, StopReason, Stopper, TaskContext, TaskHandler};
 use sha2::{Digest, Sha256};
@@ -14,7 +14,7 @@ use telemetry::Stage;
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
 use crate::end::{End, Ends, How};
-use crate::{Executor, runs::Running};
+use crate::{Executor, fan_out, runs::Running};
 
 /// A run whose lease is lost has at most so much of the lease to end, a twelfth.
 const LOST_GRACE_OF_LEASE: u32 = 12;
@@ -102,7 +102,7 @@ fn run_timeout(task: &Task) -> Duration {
 }
 
 async fn run(
-    executor: &Executor,
+    executor: &Arc<Executor>,
     task: &Task,
     payload: Bytes,
     context: &TaskContext,
@@ -113,9 +113,9 @@ async fn run(
         let said = "the payload is not the one that was submitted";
         return How::Failed(HandlerError::deterministic("payload_digest", said));
     }
-    let handler = match handler_of(executor, task).await {
+    let handler = match handler_of(executor, task, &payload).await {
         Ok(handler) => handler,
-        Err(reason) => return How::Failed(HandlerError::new(ErrorClass::Transient, "no_handler", reason)),
+        Err(error) => return How::Failed(error),
     };
     let progress = context.progress().clone();
     let watched = telemetry::watched(handler.run(context, payload), move |span| progress.entered(span));
@@ -150,9 +150,18 @@ async fn run(
     }
 }
 
-async fn handler_of(executor: &Executor, task: &Task) -> Result<Arc<dyn TaskHandler>, String> {
-    let (version, known) = known_type(executor, &task.task_type).await?;
-    executor.parts.handlers.of(version, known.spec())
+async fn handler_of(
+    executor: &Arc<Executor>,
+    task: &Task,
+    payload: &Bytes,
+) -> Result<Arc<dyn TaskHandler>, HandlerError> {
+    let none = |reason: String| HandlerError::transient("no_handler", reason);
+    let (version, known) = known_type(executor, &task.task_type).await.map_err(none)?;
+    if known.spec().handler == FAN_OUT {
+        return fan_out::prepare(executor, payload).await;
+    }
+    let handler = executor.parts.handlers.of(version, known.spec());
+    handler.map_err(none)
 }
 
 /// A type and the version of the control state that it is of, read again where this executor does not know it yet.

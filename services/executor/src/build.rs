@@ -3,11 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use domain::TypeSpec;
+use domain::{HandlerSpec, TypeSpec};
 use handler::{Registry, TaskHandler};
 
 /// Most built handlers that are kept; an executor of more types builds some of them again.
 const KEPT_MAX: usize = 1_024;
+
+/// How long an address may take to give its rows, where a schedule says nothing: 5 minutes, in milliseconds.
+const GET_TIMEOUT_MS: i64 = 300_000;
 
 /// Gives the handler of a type.
 #[derive(Debug)]
@@ -57,6 +60,17 @@ impl Handlers {
             handlers::build(&spec.handler_spec(), &self.options).map_err(|error| error.to_string())?;
         self.keep(version, &spec.name, &handler);
         Ok(handler)
+    }
+
+    /// What reads an address by one GET, within `timeout_ms` or 5 minutes.
+    pub(crate) fn get(&self, url: &str, timeout_ms: Option<i64>) -> Result<Arc<dyn TaskHandler>, String> {
+        let timeout = domain::duration::format_ms(timeout_ms.unwrap_or(GET_TIMEOUT_MS));
+        let spec = HandlerSpec {
+            handler: "http".to_owned(),
+            settings: serde_json::json!({"url": url, "method": "GET", "timeout": timeout}),
+            errors: serde_json::Value::Null,
+        };
+        handlers::build(&spec, &self.options).map_err(|error| error.to_string())
     }
 
     fn keep(&self, version: u64, name: &str, handler: &Arc<dyn TaskHandler>) {

@@ -11,6 +11,7 @@ mod build;
 mod claim;
 mod drain;
 mod end;
+mod fan_out;
 mod heartbeat;
 mod mutation;
 mod probe;
@@ -33,6 +34,7 @@ use tokio::{sync::Semaphore, time::Instant};
 use crate::runs::Runs;
 
 pub use build::Handlers;
+pub use fan_out::{FanOut, FilePolicy};
 #[cfg(feature = "simulation")]
 pub use mutation::Mutation;
 pub use process::{main, work};
@@ -60,6 +62,8 @@ pub struct Config {
     pub output_bytes: usize,
     /// Most bytes of a result.
     pub result_bytes: usize,
+    /// What a fire may become a batch of.
+    pub fan_out: FanOut,
 }
 
 /// What an executor works with.

@@ -1,6 +1,7 @@
 //! An executor as a process of its own: `gengfu executor`, or a binary with handlers of one's own.
 
 use std::ffi::OsStr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use handler::Registry;
 use handlers::CommandPolicy;
 use role::Wiring;
 
-use crate::{Config, Handlers, Parts, run};
+use crate::{Config, FanOut, FilePolicy, Handlers, Parts, run};
 
 /// How long the last transitions may take to be announced.
 const CLOSE_LIMIT: Duration = Duration::from_secs(2);
@@ -58,6 +59,12 @@ pub async fn work(wiring: Wiring, registry: Registry) -> Result<(), String> {
         drain_grace: settings.drain_grace.as_duration(),
         output_bytes: usize::try_from(limits.output_bytes).unwrap_or(usize::MAX),
         result_bytes: usize::try_from(limits.result_bytes).unwrap_or(usize::MAX),
+        fan_out: FanOut {
+            files: files(&settings.files),
+            source_bytes: limits.source_bytes,
+            source_rows: limits.source_rows,
+            limits: wiring.limits(),
+        },
     };
     let announcer = wiring.announcer();
     let parts = Parts {
@@ -72,6 +79,13 @@ pub async fn work(wiring: Wiring, registry: Registry) -> Result<(), String> {
     let ran = run(config, parts, wiring.shutdown.clone()).await;
     announcer.flush(CLOSE_LIMIT).await;
     ran
+}
+
+fn files(paths: &[String]) -> FilePolicy {
+    match paths {
+        paths if paths.iter().any(|path| path == "*") => FilePolicy::Any,
+        paths => FilePolicy::Only(paths.iter().map(PathBuf::from).collect()),
+    }
 }
 
 fn options(config: &runtime::Config) -> handlers::Options {

@@ -9,23 +9,12 @@ use bytes::Bytes;
 use domain::{Partition, Tier};
 use futures::{StreamExt, stream};
 use proto::{ReadyHint, WorkHint, WorkItem};
-use store::{Admitted, BATCH_MAX, Hint, NewTask, Origin, Reply};
+use store::{AdmitCall, Admitted, Hint, NewTask, Origin, Reply, admit_calls};
 
 use crate::{gate::Gate, play::play, refusal::Refusal};
 
-/// Most payload bytes of one call (DESIGN section 6).
-const CALL_BYTES: usize = 512 * 1024;
 /// Calls of one request that run side by side.
 const CALLS_AT_ONCE: usize = 32;
-
-/// Tasks of one partition that go in one call, with their places in the request.
-#[derive(Debug, Default)]
-struct Call {
-    partition: Partition,
-    places: Vec<usize>,
-    tasks: Vec<NewTask>,
-    bytes: usize,
-}
 
 impl Gate {
     /// Accepts tasks; one answer for each, in order. Hints and events are on their way when it returns.
@@ -37,7 +26,7 @@ impl Gate {
     ) -> Vec<Result<Admitted, Refusal>> {
         self.take_short_way(&mut tasks);
         let count = tasks.len();
-        let calls = calls(tasks, self.store.partitions());
+        let calls = admit_calls(tasks, self.store.partitions());
         let mut answers: Vec<_> = (0..count)
             .map(|_| Err(Refusal::unavailable("the store gave no answer for this task")))
             .collect();
@@ -76,10 +65,10 @@ impl Gate {
     async fn admit_call(
         &self,
         origin: &Origin,
-        call: Call,
+        call: AdmitCall,
         source: &'static str,
     ) -> (Vec<usize>, Vec<Result<Admitted, Refusal>>) {
-        let Call {
+        let AdmitCall {
             partition,
             places,
             tasks,
@@ -193,80 +182,5 @@ fn add_work(work: &mut Vec<WorkHint>, partition: Partition, task: &NewTask, item
             items: vec![item],
             dispatched_at_ms: now,
         }),
-    }
-}
-
-/// Groups tasks by partition, in calls of bounded count and bytes; the order within a partition stays.
-fn calls(tasks: Vec<NewTask>, partitions: u16) -> Vec<Call> {
-    let mut full = Vec::new();
-    let mut open: HashMap<Partition, Call> = HashMap::new();
-    for (place, task) in tasks.into_iter().enumerate() {
-        let partition = task.id.partition(partitions);
-        let call = open.entry(partition).or_insert_with(|| Call {
-            partition,
-            ..Call::default()
-        });
-        let bytes = call.bytes + task.payload.len();
-        if call.tasks.len() == BATCH_MAX || (bytes > CALL_BYTES && !call.tasks.is_empty()) {
-            full.push(std::mem::replace(
-                call,
-                Call {
-                    partition,
-                    ..Call::default()
-                },
-            ));
-        }
-        call.bytes += task.payload.len();
-        call.places.push(place);
-        call.tasks.push(task);
-    }
-    full.extend(open.into_values());
-    full
-}
-
-#[cfg(test)]
-mod tests {
-    use admission::{Limits, Submission, TypeTable, check};
-
-    use super::*;
-
-    fn tasks(count: usize, payload: usize) -> Vec<NewTask> {
-        let spec = serde_json::from_str(r#"{"name":"t","handler":"echo"}"#).unwrap();
-        let types = TypeTable::new(1, vec![spec]);
-        let payload = Bytes::from(vec![0; payload]);
-        let one = |_| {
-            let submission = Submission {
-                task_type: "t",
-                payload: payload.clone(),
-                ..Submission::default()
-            };
-            check(submission, &types, &Limits::default()).unwrap()
-        };
-        (0..count).map(one).collect()
-    }
-
-    #[test]
-    fn calls_hold_one_partition_each_and_are_bounded() {
-        let tasks = tasks(1_000, 10);
-        let ids: Vec<_> = tasks.iter().map(|task| task.id).collect();
-        let calls = calls(tasks, 4);
-        let mut seen = vec![false; 1_000];
-        for call in &calls {
-            assert!(call.tasks.len() <= BATCH_MAX && call.tasks.len() == call.places.len());
-            assert!(call.places.is_sorted());
-            for (place, task) in call.places.iter().zip(&call.tasks) {
-                assert_eq!((task.id, task.id.partition(4)), (ids[*place], call.partition));
-                assert!(!std::mem::replace(&mut seen[*place], true));
-            }
-        }
-        assert!(seen.into_iter().all(|seen| seen));
-    }
-
-    #[test]
-    fn large_payloads_make_small_calls() {
-        let calls = calls(tasks(7, 200 * 1024), 1);
-        let sizes: Vec<_> = calls.iter().map(|call| call.tasks.len()).collect();
-        assert_eq!(sizes, [2, 2, 2, 1]);
-        assert!(calls.iter().all(|call| call.bytes <= CALL_BYTES));
     }
 }

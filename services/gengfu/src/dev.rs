@@ -56,6 +56,9 @@ pub(crate) fn run(args: Args) -> ExitCode {
     if config.executor.commands.is_empty() {
         config.executor.commands = vec!["*".into()];
     }
+    if config.executor.files.is_empty() {
+        config.executor.files = vec!["*".into()];
+    }
     let _telemetry = match role::telemetry(&config, "dev", "dev") {
         Ok(guard) => guard,
         Err(code) => return code,

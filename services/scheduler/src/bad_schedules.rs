@@ -19,8 +19,6 @@ pub(crate) enum Kind {
     Definition,
     /// Its type is not there, or not usable.
     Type,
-    /// It asks for what this version does not do.
-    Unserved,
     /// The store refuses what is made of it.
     Store,
 }
@@ -30,7 +28,6 @@ impl Kind {
         match self {
             Self::Definition => "definition",
             Self::Type => "type",
-            Self::Unserved => "unserved",
             Self::Store => "store",
         }
     }

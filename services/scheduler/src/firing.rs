@@ -61,10 +61,6 @@ pub(crate) fn ready(
 ) -> Result<Ready, (Kind, String)> {
     let definition = |error: String| (Kind::Definition, error);
     let plan = plans.of(view, with.calendars).map_err(definition)?;
-    if plan.schedule().fan_out.is_some() {
-        let error = "fan_out: is not served by this version; take it out".to_owned();
-        return Err((Kind::Unserved, error));
-    }
     let standing = admission::standing(&view.plan).map_err(|error| definition(error.to_string()))?;
     let slice = plan.slice_within(&standing, with.now, with.bounds);
     let records = slice

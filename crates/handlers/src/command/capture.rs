@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
-use handler::Output;
+use handler::{Lines, Output, TaskContext};
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
     process::{ChildStderr, ChildStdout},
@@ -22,6 +22,8 @@ pub(super) struct Printed {
 }
 
 struct Stdout {
+    /// Where it goes instead of the result, if the run gives rows.
+    lines: Option<Lines>,
     result: BytesMut,
     result_bytes: usize,
     cut: bool,
@@ -38,10 +40,11 @@ pub(super) struct Captured {
 }
 
 impl Printed {
-    pub(super) fn new(stdout: ChildStdout, stderr: ChildStderr, output: Output, result_bytes: usize) -> Self {
+    pub(super) fn new(pipes: (ChildStdout, ChildStderr), ctx: &TaskContext, result_bytes: usize) -> Self {
         Self {
-            pipes: (stdout, stderr),
+            pipes,
             stdout: Stdout {
+                lines: ctx.lines().cloned(),
                 result: BytesMut::new(),
                 result_bytes,
                 cut: false,
@@ -49,7 +52,7 @@ impl Printed {
             stderr: Stderr {
                 last: VecDeque::new(),
             },
-            output,
+            output: ctx.output().clone(),
         }
     }
 
@@ -85,6 +88,10 @@ impl Printed {
 
 impl Stdout {
     fn keep(&mut self, chunk: &[u8]) {
+        if let Some(lines) = &self.lines {
+            lines.write(chunk);
+            return;
+        }
         let room = self.result_bytes - self.result.len();
         self.result.extend_from_slice(&chunk[..room.min(chunk.len())]);
         self.cut |= chunk.len() > room;

@@ -8,7 +8,7 @@ use std::{
     process::Stdio,
 };
 
-use handler::{HandlerError, Output};
+use handler::{HandlerError, TaskContext};
 use tokio::net::UnixStream;
 
 use super::{capture::Printed, link::Link};
@@ -42,7 +42,7 @@ pub(super) struct Launched {
 /// Starts a supervisor that waits for its program.
 pub(super) fn launch(
     supervisor: &Supervisor,
-    output: &Output,
+    ctx: &TaskContext,
     result_bytes: usize,
 ) -> Result<Launched, HandlerError> {
     let start = || -> io::Result<Launched> {
@@ -65,7 +65,7 @@ pub(super) fn launch(
         drop(child);
         Ok(Launched {
             link: Link::new(UnixStream::from_std(ours)?),
-            printed: Printed::new(stdout, stderr, output.clone(), result_bytes),
+            printed: Printed::new((stdout, stderr), ctx, result_bytes),
             pid,
         })
     };

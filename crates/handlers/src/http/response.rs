@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use domain::ErrorClass;
-use handler::{HandlerError, Output};
+use handler::{HandlerError, Lines, TaskContext};
 use jiff::{Timestamp, fmt::rfc2822};
 use reqwest::{
     Response,
@@ -23,16 +23,20 @@ pub(super) async fn read(
     mut answer: Response,
     classes: &BTreeMap<u16, ErrorClass>,
     cap: usize,
-    output: &Output,
+    ctx: &TaskContext,
 ) -> Result<Bytes, HandlerError> {
     let status = answer.status();
     let asked = classes.get(&status.as_u16()).copied();
     if status.is_success() && asked.is_none() {
+        if let Some(lines) = ctx.lines() {
+            let passed = pass_on(&mut answer, lines).await;
+            return passed.map_err(|error| classify::no_answer(error, true));
+        }
         let (body, whole) = body(&mut answer, cap)
             .await
             .map_err(|error| classify::no_answer(error, true))?;
         if !whole {
-            output.line(&format!(
+            ctx.output().line(&format!(
                 "the answer is longer than {cap} bytes; the result is cut there"
             ));
         }
@@ -52,6 +56,16 @@ pub(super) async fn read(
     };
     let failure = HandlerError::new(class, format!("http_{}", status.as_u16()), message);
     Err(wait.map_or(failure.clone(), |wait| failure.with_retry_after(wait)))
+}
+
+/// Hands the body on as rows, however long it is; the result is empty.
+async fn pass_on(answer: &mut Response, lines: &Lines) -> reqwest::Result<Bytes> {
+    while let Some(chunk) = answer.chunk().await? {
+        if !lines.write(&chunk) {
+            break;
+        }
+    }
+    Ok(Bytes::new())
 }
 
 /// At most `cap` bytes of the body, and whether that is all of it.

@@ -37,7 +37,7 @@ fn every_field_reads_back() {
         r#"{"name":"a","type":"t","cron":"@every 2h","zone":"UTC","overlap":{"policy":"queue"}}"#,
         r#"{"name":"a","type":"t","at":"2026-03-01T00:00:07-05:00","zone":"UTC","overlap":{"policy":"queue","queue_max":9}}"#,
         r#"{"name":"a","cron":"@daily","zone":"UTC","fan_out":{"source":"file","path":"/x.csv","each":"e","then":"t"}}"#,
-        r#"{"name":"a","type":"l","cron":"@daily","zone":"UTC","fan_out":{"source":"handler","each":"e"},"payload":{"a":1}}"#,
+        r#"{"name":"a","type":"own","cron":"@daily","zone":"UTC","fan_out":{"source":"handler","type":"l","each":"e"},"payload":{"a":1}}"#,
     ] {
         let read = Schedule::parse(text).unwrap();
         let json = read.to_json();
@@ -60,9 +60,10 @@ fn the_parts_mean_what_they_say() {
     assert_eq!((queue.overlap, queue.queue_max), (Overlap::Queue, 1));
     assert_eq!(queue.misfire, Misfire::default());
     let rows = r#""every":"1h","fan_out":{"source":"url","url":"https://h/x","format":"csv","each":"e"}"#;
-    assert_eq!(read(rows).task_type, FAN_OUT_TYPE);
+    assert_eq!(read(rows).task_type, FAN_OUT);
     let lines = r#""every":"1h","fan_out":{"source":"handler","type":"list","each":"e"}"#;
-    assert_eq!(read(lines).task_type, "list");
+    assert_eq!(read(lines).task_type, FAN_OUT);
+    assert_eq!(read(&format!(r#""type":"own",{lines}"#)).task_type, "own");
 }
 
 #[test]

@@ -34,6 +34,9 @@ impl Config {
             1,
             16 * super::MIB,
         )?;
+        let sources = &self.limits;
+        number("limits.source_bytes", sources.source_bytes, 1, 1 << 40)?;
+        number("limits.source_rows", sources.source_rows, 1, u64::from(u32::MAX))?;
         number(
             "limits.outbox_entries",
             self.limits.outbox_entries,
@@ -151,6 +154,14 @@ impl Config {
             format!(
                 "{:?} is no pool; write one word of a-z, 0-9, _ and -",
                 executor.pool
+            )
+        })?;
+        let fits = |file: &String| file == "*" || file.starts_with('/');
+        let wrong = executor.files.iter().find(|file| !fits(file));
+        ensure("executor.files", wrong.is_none(), || {
+            format!(
+                "{:?} is no absolute path; write one such as /data/in, or * for every file",
+                wrong.map_or("", String::as_str)
             )
         })?;
         let fits = executor.id.len() <= 100 && executor.id.bytes().all(|byte| byte.is_ascii_graphic());

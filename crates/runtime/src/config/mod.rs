@@ -116,6 +116,8 @@ pub struct Retention {
 pub struct Executor {
     /// Programs that the `command` handler may run.
     pub commands: Vec<String>,
+    /// Files and folders whose rows the fan-out of a schedule may read.
+    pub files: Vec<String>,
     /// The pool that it works for.
     pub pool: String,
     /// Tasks at once.
@@ -167,6 +169,10 @@ pub struct Limits {
     pub output_bytes: u64,
     /// Bytes of a result.
     pub result_bytes: u64,
+    /// Bytes of a file, an answer or a list that becomes a batch by the fan-out of a schedule.
+    pub source_bytes: u64,
+    /// Rows of such a batch.
+    pub source_rows: u64,
     /// Entries that may wait in a partition's outbox before admission stops.
     pub outbox_entries: u64,
     /// Percent of the store's memory at which admission stops.
@@ -247,6 +253,7 @@ impl Default for Executor {
     fn default() -> Self {
         Self {
             commands: Vec::new(),
+            files: Vec::new(),
             pool: "default".into(),
             concurrency: 64,
             lease: HumanDuration::secs(30),
@@ -278,6 +285,8 @@ impl Default for Limits {
             payload_bytes: 262_144,
             output_bytes: 65_536,
             result_bytes: 262_144,
+            source_bytes: 1_024 * MIB,
+            source_rows: 1_000_000,
             outbox_entries: 100_000,
             memory_percent: 85,
         }

@@ -12,7 +12,7 @@ use store::ScheduleView;
 use utoipa::ToSchema;
 
 use crate::{
-    schedules::calendars::Calendars,
+    schedules::{calendars::Calendars, fan_out},
     time,
     types::declare::{Change, FieldChange, Outcome, changed_fields},
 };
@@ -145,11 +145,6 @@ impl Ground<'_> {
     /// What keeps a new definition from ever firing a task that runs.
     fn faults(&self, place: &str, plan: &Plan, standing: Option<&ScheduleView>) -> Vec<Problem> {
         let schedule = plan.schedule();
-        if schedule.fan_out.is_some() {
-            let field = format!("{place}.fan_out");
-            let remedy = "take it out, and submit the file with gengfu batch";
-            return vec![Problem::new(field, "is not served in this version yet", remedy)];
-        }
         let Some(next) = plan.next_after(self.now) else {
             let field = format!("{place}.{}", rule(schedule));
             let reason = "never fires again";
@@ -165,7 +160,7 @@ impl Ground<'_> {
         let options = &schedule.options;
         let submission = Submission {
             task_type: &schedule.task_type,
-            payload: plan.payload(next.planned_at, next.due).into(),
+            payload: plan.payload(next.planned_at, next.due, None).into(),
             pool: options.pool.as_deref().unwrap_or_default(),
             tier: options.tier.map_or("", Tier::as_str),
             ..Submission::default()
@@ -173,7 +168,11 @@ impl Ground<'_> {
         let wrong = check(submission, self.types, &self.limits)
             .err()
             .unwrap_or_default();
-        let told = wrong.into_iter().map(|problem| {
+        let own = schedule.payload.as_ref();
+        let own = own.map(|own| own.render(&plan.moment(next.planned_at, next.due)));
+        let rows = schedule.fan_out.as_ref();
+        let rows = rows.map(|rows| fan_out::payload_faults(rows, own.as_deref(), self.types));
+        let told = wrong.into_iter().chain(rows.unwrap_or_default()).map(|problem| {
             let field = if problem.field == "task_type" {
                 "type"
             } else {
@@ -181,7 +180,7 @@ impl Ground<'_> {
             };
             Problem::new(format!("{place}.{field}"), problem.reason, problem.remedy)
         });
-        told.collect()
+        told.chain(fan_out::faults(place, plan, self.types)).collect()
     }
 
     fn change(&self, plan: &Plan, spec: &Bytes, standing: Option<&ScheduleView>, same: bool) -> Change {

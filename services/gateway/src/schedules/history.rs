@@ -42,6 +42,9 @@ pub(crate) struct TriggerJson {
     reason: String,
     #[schema(value_type = Option<String>)]
     task_id: Option<TaskId>,
+    /// The batch that the task makes, if the schedule's fires are batches.
+    #[schema(value_type = Option<String>)]
+    batch_id: Option<TaskId>,
     /// Asked for by a person, and none of the planned instants.
     manual: bool,
     /// Of instants in a pause that lasts: how they end is decided when it is resumed.
@@ -165,6 +168,9 @@ fn shown(name: &str, trigger: &Trigger, current: Option<(&ScheduleView, &Plan)>)
         .and_then(|(_, plan)| plan.next_after(trigger.planned_at - 1))
         .filter(|next| next.planned_at == trigger.planned_at)
         .map_or(trigger.planned_at, |next| next.due);
+    let makes_batches = current.is_some_and(|(view, plan)| {
+        view.plan.incarnation == trigger.incarnation && plan.schedule().fan_out.is_some()
+    });
     TriggerJson {
         schedule: name.to_owned(),
         incarnation: trigger.incarnation,
@@ -176,6 +182,7 @@ fn shown(name: &str, trigger: &Trigger, current: Option<(&ScheduleView, &Plan)>)
         outcome: trigger.outcome.as_str(),
         reason: trigger.reason.clone(),
         task_id: trigger.task,
+        batch_id: trigger.task.filter(|_| makes_batches),
         manual: trigger.manual,
         undecided: false,
     }
@@ -202,6 +209,7 @@ fn undecided(view: &ScheduleView, plan: &Plan, now: Millis, range: &TriggerRange
             outcome: record.outcome.as_str(),
             reason: record.reason_words().to_owned(),
             task_id: None,
+            batch_id: None,
             manual: false,
             undecided: true,
         })

@@ -4,6 +4,7 @@ mod backfill;
 mod backlog;
 pub(crate) mod calendars;
 pub(crate) mod declare;
+mod fan_out;
 mod history;
 mod list;
 mod preview;

@@ -13,7 +13,7 @@ use crate::{
     body::{Params, Whole, json, parse},
     gate::Gate,
     refusal::{Refusal, RefusalShape},
-    schedules::show::plan_of,
+    schedules::{fan_out::rows_from, schedule_json::Outline, show::plan_of},
     time::{Instant, instant},
 };
 
@@ -34,6 +34,8 @@ pub(crate) struct Preview {
     fires_a_day: String,
     /// What is allowed and yet is often not what was meant.
     warnings: Vec<String>,
+    /// What a fire becomes where it is a batch, in words.
+    batch: Option<String>,
     items: Vec<Coming>,
 }
 
@@ -52,6 +54,8 @@ struct Coming {
     day: String,
     /// What is unusual about it, such as a clock that changes on this day.
     marks: Vec<String>,
+    /// Where it is a batch: the path or the address of its rows, as they are when it fires on time.
+    rows_from: Option<String>,
 }
 
 /// An expression: any part of a definition that says when, with its zone.
@@ -167,6 +171,7 @@ fn preview(plan: &Plan, after: domain::Millis, count: usize) -> Preview {
             local: fire.to_string(),
             day: fire.local.weekday().to_string(),
             marks: fire.marks.words(),
+            rows_from: rows_from(plan, at, due),
         }
     });
     Preview {
@@ -175,6 +180,9 @@ fn preview(plan: &Plan, after: domain::Millis, count: usize) -> Preview {
         zone_data: zone::version().to_string(),
         fires_a_day: timetable.fires_a_day().to_string(),
         warnings: plan.warnings().to_vec(),
+        batch: Outline::of(plan.schedule().to_json().as_bytes())
+            .fan_out
+            .map(|rows| rows.describe()),
         items: items.collect(),
     }
 }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use store::{Plan, PlanState, ScheduleView};
 use utoipa::ToSchema;
 
-use crate::time::Instant;
+use crate::{schedules::fan_out::FanOutJson, time::Instant};
 
 /// What of a definition stands in a list.
 #[derive(Debug, Default, Deserialize)]
@@ -19,6 +19,7 @@ pub(crate) struct Outline {
     pub(crate) at: Option<String>,
     pub(crate) zone: String,
     pub(crate) calendar: Option<String>,
+    pub(crate) fan_out: Option<FanOutJson>,
 }
 
 impl Outline {
@@ -43,6 +44,8 @@ pub(crate) struct ScheduleJson {
     at: Option<String>,
     zone: String,
     calendar: Option<String>,
+    /// Where its fires are batches: where their rows come from.
+    fan_out: Option<FanOutJson>,
     /// Differs for each schedule that ever had this name, and grows.
     incarnation: u64,
     /// Number of its definitions so far.
@@ -121,6 +124,7 @@ impl ScheduleJson {
             at: outline.at,
             zone: outline.zone,
             calendar: outline.calendar,
+            fan_out: outline.fan_out,
             live: live.collect(),
             ..Self::line(plan)
         }
@@ -140,6 +144,7 @@ impl ScheduleJson {
             at: None,
             zone: String::new(),
             calendar: None,
+            fan_out: None,
             incarnation: plan.incarnation,
             version: plan.version,
             cursor: Instant::some(plan.cursor),

@@ -14,7 +14,7 @@ use crate::{
     gate::{Actor, Gate},
     play::play,
     refusal::{Refusal, RefusalShape},
-    schedules::show::plan_of,
+    schedules::{fan_out, show::plan_of},
     tasks::reason,
     time::Instant,
 };
@@ -149,6 +149,16 @@ impl Gate {
         let payload = body
             .payload
             .map(|raw| Bytes::copy_from_slice(raw.get().as_bytes()));
+        let types = self.types().await?;
+        if let Some(rows) = &plan.schedule().fan_out {
+            let own = plan.schedule().payload.as_ref();
+            let own = own.map(|own| own.render(&plan.moment(now, now)));
+            let given = body.payload.map(RawValue::get).or(own.as_deref());
+            let problems = fan_out::payload_faults(rows, given, &types);
+            if !problems.is_empty() {
+                return Err(Refusal::invalid(problems));
+            }
+        }
         let fire = Planned {
             plan,
             incarnation: view.plan.incarnation,
@@ -157,7 +167,7 @@ impl Gate {
             key: Some(&key),
             payload: payload.as_ref(),
         };
-        let task = planned(fire, self.types().await?.as_ref(), &self.limits).map_err(Refusal::invalid)?;
+        let task = planned(fire, &types, &self.limits).map_err(Refusal::invalid)?;
         if let Some(why) = &task.rejected {
             let remedy = "give a payload that its type takes";
             return Err(Refusal::invalid(vec![Problem::new(

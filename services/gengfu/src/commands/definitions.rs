@@ -179,7 +179,7 @@ mod tests {
         );
         let plans = plans(&[right.path().into()]).unwrap();
         assert!(plans[0].timetable().options().calendar.is_some());
-        assert_eq!(plans[0].payload(0, 0), r#"{"n":1.5,"day":"1970-01-01"}"#);
+        assert_eq!(plans[0].payload(0, 0, None), r#"{"n":1.5,"day":"1970-01-01"}"#);
         let wrong = file(
             "calendars: [{name: cn}]\n\
              schedules:\n- {name: a, type: t, cron: '0 9 * *', zone: UTC}\n- {name: b, type: t, every: 5m, zone: UTC, calendar: no}\n\

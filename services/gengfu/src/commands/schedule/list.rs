@@ -66,7 +66,7 @@ pub(crate) async fn list(args: Args, client: &Client, json: bool) -> anyhow::Res
     table::list(&answer, &columns, json)
 }
 
-/// One column for whatever says when.
+/// One column for whatever says when; of fires that are batches the type of the rows is told.
 fn say_when(item: &mut Value) {
     let when = match (&item["cron"], &item["every"], &item["at"]) {
         (Value::String(cron), _, _) => cron.clone(),
@@ -75,6 +75,9 @@ fn say_when(item: &mut Value) {
         _ => String::new(),
     };
     item["when"] = json!(when);
+    if let Some(each) = item["fan_out"]["each"].as_str() {
+        item["type"] = json!(format!("{each} (a batch)"));
+    }
 }
 
 pub(crate) async fn show(args: ShowArgs, client: &Client, json: bool) -> anyhow::Result<()> {

@@ -113,9 +113,13 @@ async fn of_schedule(name: &str, args: &Args, client: &Client, json: bool) -> an
     let text = |name: &str| answer[name].as_str().unwrap_or_default();
     line(text("describe"))?;
     line(text("fires_a_day"))?;
+    let batch = answer["batch"].as_str();
+    batch.map_or(Ok(()), |batch| line(&format!("each fire is {batch}")))?;
     line(&format!("zone data {}\n", text("zone_data")))?;
     let rows: Vec<Value> = items.iter().map(shown).collect();
-    table::rows(&rows, &["local", "day", "utc", "marks"])?;
+    let mut columns = vec!["local", "day", "utc", "marks"];
+    columns.extend(batch.map(|_| "rows_from"));
+    table::rows(&rows, &columns)?;
     if items.len() < args.count as usize {
         line("no further fire")?;
     }
@@ -125,7 +129,10 @@ async fn of_schedule(name: &str, args: &Args, client: &Client, json: bool) -> an
 fn shown(item: &Value) -> Value {
     let marks = item["marks"].as_array().into_iter().flatten();
     let marks: Vec<_> = marks.filter_map(Value::as_str).collect();
-    json!({"local": item["local"], "day": item["day"], "utc": item["at"], "marks": marks.join("; ")})
+    json!({
+        "local": item["local"], "day": item["day"], "utc": item["at"], "marks": marks.join("; "),
+        "rows_from": item["rows_from"],
+    })
 }
 
 fn alone(args: &Args, json: bool) -> anyhow::Result<()> {
