@@ -8,6 +8,7 @@ mod blocked_handlers;
 mod custom_handler;
 mod demo;
 mod dev;
+mod fan_out;
 mod harness;
 mod kills;
 mod schedule_cli;

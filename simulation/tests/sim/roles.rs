@@ -149,6 +149,12 @@ async fn executor(parts: Parts, shutdown: Shutdown) {
         drain_grace: Duration::from_secs(1),
         output_bytes: 1 << 16,
         result_bytes: 1 << 16,
+        fan_out: executor::FanOut {
+            files: executor::FilePolicy::Only(Vec::new()),
+            source_bytes: 1 << 16,
+            source_rows: 1 << 16,
+            limits: admission::Limits::default(),
+        },
     };
     let mutation = match parts.store.world.mutation {
         Some(Mutation::AckBeforeClaim) => Some(executor::Mutation::AckBeforeClaim),

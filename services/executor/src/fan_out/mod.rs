@@ -150,6 +150,11 @@ impl TaskHandler for Emitter {
         Ok(result.to_string().into())
     }
 
+    fn lost_grace(&self) -> std::time::Duration {
+        let giver = self.giver.as_ref();
+        giver.map_or(std::time::Duration::ZERO, |giver| giver.handler.lost_grace())
+    }
+
     fn stop_grace(&self) -> std::time::Duration {
         let own = std::time::Duration::from_secs(2);
         self.giver
