@@ -22,7 +22,6 @@ async fn a_question_reaches_the_executor_that_it_names() -> Result<()> {
         "{nobody:?}"
     );
     let mut questions = here.probe_questions("node.a 1").await?;
-    here.flush(SOON).await?;
     let answering = tokio::spawn(async move {
         let question = questions.next().await.context("a question")?;
         assert_eq!(question.asked.task_id, vec![7; 16]);
@@ -34,7 +33,16 @@ async fn a_question_reaches_the_executor_that_it_names() -> Result<()> {
         question.answer(&reply).await?;
         anyhow::Ok(())
     });
-    let reply = there.probe("node.a 1", &asked, SOON).await?;
+    let reply = tokio::time::timeout(SOON, async {
+        loop {
+            match there.probe("node.a 1", &asked, SOON).await {
+                // The server has not heard of the subscription yet.
+                Err(messaging::Error::NoResponders(_)) => tokio::task::yield_now().await,
+                reply => break reply,
+            }
+        }
+    })
+    .await??;
     assert_eq!((reply.running, reply.phase.as_str()), (true, "connect"));
     answering.await??;
     let other = there.probe("node.a 2", &asked, SOON).await;
