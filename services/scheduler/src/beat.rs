@@ -31,7 +31,8 @@ pub(crate) trait Duty: Send + 'static {
 
 /// Does a duty until the shutdown. A step that began is ended: it has its own limits.
 pub(crate) async fn beat<D: Duty>(mut duty: D, town: Arc<Town>) {
-    let mut backoff = Backoff::default();
+    // What expired is taken back within 2 s (I4), also when the store comes back after long.
+    let mut backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(1));
     let mut failing = false;
     loop {
         let result = duty.step(&town).await;

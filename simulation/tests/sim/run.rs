@@ -19,6 +19,8 @@ use crate::world::{LEASE_MS, Trace, World};
 
 /// How long the town may take to come to rest.
 const REST_MS: i64 = 60_000;
+/// How long the recorder may take: a delivery that was lost comes again when the wait for its ack is over, 120 s.
+const READ_MS: i64 = 150_000;
 /// How long after its lease's end a task is taken back at the latest: one lease after an outage, 2 s (I4), and what
 /// the steps of the simulation may add.
 const RECLAIM_MS: i64 = LEASE_MS + 2_000 + 500;
@@ -221,19 +223,25 @@ impl Town {
         }
     }
 
+    fn patience_ms(&self) -> i64 {
+        if self.has_ended() { READ_MS } else { REST_MS }
+    }
+
     fn has_rest(&self) -> bool {
+        self.has_ended() && self.world.check().is_read()
+    }
+
+    /// Everything but what the recorder has still to read.
+    fn has_ended(&self) -> bool {
         let check = self.world.check();
-        check.talking == 0
-            && check.all_ended(START_MS + self.now_us / 1_000)
-            && check.is_read()
-            && check.promises_are_kept()
+        check.talking == 0 && check.all_ended(START_MS + self.now_us / 1_000) && check.promises_are_kept()
     }
 
     /// Without faults everything comes to its end, and in time.
     fn rest(&mut self) {
         let healed_us = self.now_us;
         let waited_ms = |now_us: i64| (now_us - healed_us) / 1_000;
-        while self.is_well() && waited_ms(self.now_us) < REST_MS {
+        while self.is_well() && waited_ms(self.now_us) < self.patience_ms() {
             self.round(100, None);
             if waited_ms(self.now_us) > RECLAIM_MS {
                 let at = START_MS + self.now_us / 1_000;

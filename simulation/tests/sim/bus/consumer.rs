@@ -70,7 +70,7 @@ impl Consumer {
         let delivered = pending.delivered;
         self.next = self.next.max(seq + 1);
         self.deliveries += 1;
-        let stored_ns = (crate::host::START_MS * 1_000 + kept.at_us) * 1_000;
+        let stored_ns = kept.stored_ns();
         let behind = stream.last - seq;
         let WantedConsumer { name, .. } = &self.wanted;
         Some(Letter {

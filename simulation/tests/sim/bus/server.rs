@@ -225,6 +225,7 @@ impl Server {
         let Some(seq) = words.nth(1).and_then(|seq| seq.parse().ok()) else {
             return;
         };
+        let stored_ns = words.nth(1).and_then(|ns| ns.parse().ok());
         let answer = match &letter.payload[..] {
             b"+ACK" => Answer::Ack,
             b"-NAK" => Answer::Nak,
@@ -242,6 +243,8 @@ impl Server {
             for seq in done {
                 if let Some(kept) = kept_in.messages.remove(&seq)
                     && kept_in.name == messaging::streams::WORK
+                    // An answer from before a restart may hit a message of the same number: a lost hint, no wrong ack.
+                    && stored_ns == Some(kept.stored_ns())
                 {
                     self.acked_work.push((who, kept.letter));
                 }

@@ -16,6 +16,13 @@ pub(super) struct Kept {
     pub(super) at_us: i64,
 }
 
+impl Kept {
+    /// When it was kept, in nanoseconds since the epoch.
+    pub(super) const fn stored_ns(&self) -> i64 {
+        (crate::host::START_MS * 1_000 + self.at_us) * 1_000
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) name: &'static str,
